@@ -1,0 +1,169 @@
+//===- Plan.h - The content of a .weft artifact, in memory ----------------===//
+//
+// One model of a compiled plan that the compiler fills in and the runtime
+// reads. The bytes on disk are described in docs/artifact.md; Writer.h and
+// Reader.h convert between the two. Nothing here owns tensor data: weights are
+// (offset, size) ranges of the artifact or of a file beside it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_FORMAT_PLAN_H
+#define WEFT_RUNTIME_FORMAT_PLAN_H
+
+#include "runtime/Format/Expr.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft::rt {
+
+/// Element types. The values are written to artifacts and never change.
+enum class DType : uint8_t {
+  F32 = 1,
+  F16 = 2,
+  BF16 = 3,
+  F64 = 4,
+  I8 = 5,
+  U8 = 6,
+  I16 = 7,
+  I32 = 8,
+  I64 = 9,
+  Bool = 10,
+};
+
+/// Bytes of one element; 0 for a value that is not a DType.
+size_t getByteSize(DType type);
+/// "f32", "bf16", ...; "?" for a value that is not a DType.
+const char *getName(DType type);
+
+/// A size that is only known when an entry runs (tokens, sequences, ...) or
+/// when a session is made (cache blocks). `min` and `max` are inclusive and
+/// checked by the runtime before a step.
+struct Symbol {
+  std::string name;
+  int64_t min = 0;
+  int64_t max = INT64_MAX;
+  /// Fixed when the session is created rather than per run.
+  bool perSession = false;
+};
+
+/// A constant tensor, stored as the kernels want it (`layout` says how).
+struct Param {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape; ///< Stored shape, after packing.
+  std::string layout;         ///< "row-major", "panels(64)", ...; for people.
+  uint32_t file = 0;   ///< 0: the DATA section; n: Plan::externalFiles[n - 1].
+  uint64_t offset = 0; ///< From the start of DATA or of the external file.
+  uint64_t size = 0;   ///< Bytes; equals shape x dtype.
+};
+
+/// Where the bytes of a buffer come from.
+enum class BufferKind : uint8_t {
+  Input = 1,  ///< Given by the caller of the entry.
+  Output = 2, ///< Given by the caller (who allocates it) and written.
+  State = 3,  ///< Lives as long as the session, zeroed at creation: KV caches.
+  Param = 4,  ///< A constant; `index` is the index into Plan::params.
+  Temp = 5,   ///< Inside the entry's workspace at `offset`.
+};
+
+struct Buffer {
+  std::string name;
+  BufferKind kind = BufferKind::Temp;
+  DType dtype = DType::F32;
+  std::vector<Expr> shape; ///< Over the plan's symbols.
+  uint32_t index = 0;      ///< Param: index of the param. State: state index.
+  Expr offset;             ///< Temp: bytes from the start of the workspace.
+  /// First and last command (inclusive) that touches a Temp; for reports and
+  /// for the reader's check that live buffers never overlap.
+  uint32_t firstUse = 0, lastUse = 0;
+};
+
+/// A tensor that lives as long as a session, shared by all entries.
+struct State {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<Expr> shape; ///< Over per-session symbols only.
+};
+
+/// Machine code for one kernel and one target level.
+struct Code {
+  enum class Kind : uint8_t { Elf = 1, Cubin = 2, CudaSource = 3 };
+  Kind kind = Kind::Elf;
+  /// CPU level, lowest first: "x86-64-v2", "x86-64-v3", "x86-64-v4",
+  /// "x86-64-v4-bf16"; GPU: "sm_90a".
+  std::string target;
+  /// CPU features that must be present ("avx512f", "avx512bf16", ...).
+  std::vector<std::string> features;
+  std::string symbol; ///< Function to call inside the object.
+  std::vector<uint8_t> bytes;
+};
+
+/// One compiled kernel, shared by all launches of equal work.
+struct Kernel {
+  std::string name;
+  std::vector<Code> code; ///< One per target level, baseline first.
+  uint32_t bufferCount = 0;
+  uint32_t symbolCount = 0;
+  uint64_t scratchBytes = 0; ///< Per worker thread.
+  std::string schedule;      ///< The schedule attribute as text.
+  std::string program;       ///< What it computes, for people: "rms_norm+linear".
+};
+
+enum class CommandKind : uint8_t { Launch = 1, Copy = 2, Fill = 3 };
+
+/// One step of an entry. Commands run in order; each sees the effects of all
+/// before it.
+struct Command {
+  CommandKind kind = CommandKind::Launch;
+  std::string label; ///< Name of the model operation(s): "layers.3.attention".
+  /// Launch: kernel index. Fill: the byte value.
+  uint32_t kernel = 0;
+  /// Launch: arguments in order. Copy: source, destination. Fill: destination.
+  std::vector<uint32_t> buffers;
+  std::vector<Expr> symbols; ///< Launch: the kernel's symbol arguments.
+  Expr grid;                 ///< Launch: number of independent work items.
+  Expr flops, bytes;         ///< Work and minimum traffic, for reports.
+};
+
+/// A function that a session can run.
+struct Entry {
+  std::string name;
+  std::vector<uint32_t> symbols; ///< Indices into Plan::symbols.
+  std::vector<Buffer> buffers;
+  std::vector<Command> commands;
+  Expr workspaceBytes;  ///< Size of the arena for all Temp buffers.
+  Expr lowerBoundBytes; ///< Largest sum of Temps alive at one command.
+};
+
+/// Text the plan keeps for people and tools: the IR after each phase.
+struct DebugText {
+  std::string name;
+  std::string text;
+};
+
+/// A file the artifact refers to but does not contain (tokenizer, weights).
+struct ExternalFile {
+  std::string path; ///< Relative to the artifact's folder; may not leave it.
+  uint64_t size = 0;
+  uint64_t hash = 0; ///< XXH64 of the first and last MiB; 0: not checked.
+};
+
+struct Plan {
+  std::string target;   ///< "cpu" or "cuda:sm_90a".
+  std::string metaJson; ///< Model facts for the LLM layer; docs/artifact.md.
+  std::vector<Symbol> symbols;
+  std::vector<ExternalFile> externalFiles;
+  std::vector<Param> params;
+  std::vector<State> states;
+  std::vector<Kernel> kernels;
+  std::vector<Entry> entries;
+  /// Tokenizer files as they were in the checkpoint: (file name, bytes).
+  std::vector<std::pair<std::string, std::vector<uint8_t>>> tokenizerFiles;
+  std::vector<DebugText> debug;
+};
+
+} // namespace weft::rt
+
+#endif // WEFT_RUNTIME_FORMAT_PLAN_H
