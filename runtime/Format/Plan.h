@@ -10,6 +10,7 @@
 #ifndef WEFT_RUNTIME_FORMAT_PLAN_H
 #define WEFT_RUNTIME_FORMAT_PLAN_H
 
+#include "runtime/Format/Bytes.h"
 #include "runtime/Format/Expr.h"
 
 #include <cstdint>
@@ -57,6 +58,7 @@ struct Param {
   uint32_t file = 0;   ///< 0: the DATA section; n: Plan::externalFiles[n - 1].
   uint64_t offset = 0; ///< From the start of DATA or of the external file.
   uint64_t size = 0;   ///< Bytes; equals shape x dtype.
+  uint64_t hash = 0;   ///< XXH64 of the bytes, set by the writer; 0: none.
 };
 
 /// Where the bytes of a buffer come from.
@@ -97,7 +99,7 @@ struct Code {
   /// CPU features that must be present ("avx512f", "avx512bf16", ...).
   std::vector<std::string> features;
   std::string symbol; ///< Function to call inside the object.
-  std::vector<uint8_t> bytes;
+  Bytes bytes;
 };
 
 /// One compiled kernel, shared by all launches of equal work.
@@ -108,7 +110,7 @@ struct Kernel {
   uint32_t symbolCount = 0;
   uint64_t scratchBytes = 0; ///< Per worker thread.
   std::string schedule;      ///< The schedule attribute as text.
-  std::string program;       ///< What it computes, for people: "rms_norm+linear".
+  std::string program; ///< What it computes, for people: "rms_norm+linear".
 };
 
 enum class CommandKind : uint8_t { Launch = 1, Copy = 2, Fill = 3 };
@@ -160,7 +162,7 @@ struct Plan {
   std::vector<Kernel> kernels;
   std::vector<Entry> entries;
   /// Tokenizer files as they were in the checkpoint: (file name, bytes).
-  std::vector<std::pair<std::string, std::vector<uint8_t>>> tokenizerFiles;
+  std::vector<std::pair<std::string, Bytes>> tokenizerFiles;
   std::vector<DebugText> debug;
 };
 

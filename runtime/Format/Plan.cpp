@@ -1,0 +1,44 @@
+//===- Plan.cpp - The content of a .weft artifact, in memory --------------===//
+
+#include "runtime/Format/Plan.h"
+
+using namespace weft::rt;
+
+namespace {
+
+struct DTypeInfo {
+  size_t byteSize = 0;
+  const char *name = "?";
+};
+
+DTypeInfo getInfo(DType type) {
+  switch (type) {
+  case DType::F32:
+    return {4, "f32"};
+  case DType::F16:
+    return {2, "f16"};
+  case DType::BF16:
+    return {2, "bf16"};
+  case DType::F64:
+    return {8, "f64"};
+  case DType::I8:
+    return {1, "i8"};
+  case DType::U8:
+    return {1, "u8"};
+  case DType::I16:
+    return {2, "i16"};
+  case DType::I32:
+    return {4, "i32"};
+  case DType::I64:
+    return {8, "i64"};
+  case DType::Bool:
+    return {1, "bool"};
+  }
+  return {};
+}
+
+} // namespace
+
+size_t weft::rt::getByteSize(DType type) { return getInfo(type).byteSize; }
+
+const char *weft::rt::getName(DType type) { return getInfo(type).name; }
