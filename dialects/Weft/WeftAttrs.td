@@ -1,0 +1,85 @@
+//===- WeftAttrs.td - Attributes of the model-level dialect -*- tablegen -*-==//
+
+#ifndef WEFT_DIALECTS_WEFT_ATTRS_TD
+#define WEFT_DIALECTS_WEFT_ATTRS_TD
+
+include "dialects/Weft/WeftDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+class Weft_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Weft_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+def Weft_Activation : I32EnumAttr<"Activation", "pointwise activation function", [
+  I32EnumAttrCase<"Silu", 0, "silu">,
+  I32EnumAttrCase<"Gelu", 1, "gelu">,
+  I32EnumAttrCase<"GeluTanh", 2, "gelu_tanh">,
+  I32EnumAttrCase<"Relu", 3, "relu">,
+  I32EnumAttrCase<"QuickGelu", 4, "quick_gelu">,
+  I32EnumAttrCase<"Tanh", 5, "tanh">
+]> {
+  let cppNamespace = "::weft";
+  let genSpecializedAttr = 0;
+}
+def Weft_ActivationAttr : EnumAttr<Weft_Dialect, Weft_Activation, "activation">;
+
+def Weft_CacheKind : I32EnumAttr<"CacheKind", "which half of a key/value cache", [
+  I32EnumAttrCase<"Key", 0, "key">,
+  I32EnumAttrCase<"Value", 1, "value">
+]> {
+  let cppNamespace = "::weft";
+  let genSpecializedAttr = 0;
+}
+def Weft_CacheKindAttr : EnumAttr<Weft_Dialect, Weft_CacheKind, "cache">;
+
+def Weft_SourceAttr : Weft_Attr<"Source", "source"> {
+  let summary = "rows of one checkpoint tensor";
+  let description = [{
+    `count` blocks of `block` consecutive rows (elements of the leading
+    dimension), the first at row `start`, then every `stride` rows. A whole
+    tensor has `count = 0`. With `transposed` the checkpoint's tensor is
+    `[in, out]` and is read as `[out, in]`; rows then count its columns.
+
+    Example: the query rows of a fused GPT-NeoX projection with 4 heads of
+    size 16 are `#weft.source<"qkv.weight", start = 0, block = 16, stride = 48, count = 4>`.
+  }];
+  let parameters = (ins
+    StringRefParameter<"tensor name in the checkpoint">:$name,
+    DefaultValuedParameter<"int64_t", "0">:$start,
+    DefaultValuedParameter<"int64_t", "0">:$block,
+    DefaultValuedParameter<"int64_t", "0">:$stride,
+    DefaultValuedParameter<"int64_t", "0">:$count,
+    DefaultValuedParameter<"bool", "false">:$transposed);
+  let builders = [
+    AttrBuilder<(ins "llvm::StringRef":$name, CArg<"bool", "false">:$transposed), [{
+      return $_get($_ctxt, name, 0, 0, 0, 0, transposed);
+    }]>
+  ];
+  let assemblyFormat = [{
+    `<` $name (`,` struct($start, $block, $stride, $count, $transposed)^)? `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def Weft_PanelLayoutAttr : Weft_Attr<"PanelLayout", "panels"> {
+  let summary = "a matrix stored as column panels for a matrix multiplication";
+  let description = [{
+    A weight `[N, K]` (out, in) stored as `[ceil(N / columns), ceil(K / group),
+    columns, group]`: panels of `columns` outputs; inside a panel `group`
+    consecutive elements of K are adjacent, as dot-product instructions want
+    them (`group = 2` for bf16 pairs, 1 for a plain outer product). Missing
+    columns and a missing tail of K are zero. A stack of matrices `[E, N, K]`
+    is stored as E such matrices.
+  }];
+  let parameters = (ins "int64_t":$columns, "int64_t":$group);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Shape after packing a `[.., N, K]` matrix.
+    llvm::SmallVector<int64_t> getPackedShape(llvm::ArrayRef<int64_t> shape) const;
+  }];
+}
+
+#endif // WEFT_DIALECTS_WEFT_ATTRS_TD

@@ -1,0 +1,66 @@
+//===- WeftDialect.cpp - The model-level dialect --------------------------===//
+
+#include "dialects/Weft/WeftDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace weft;
+
+#include "dialects/Weft/WeftDialect.cpp.inc"
+#include "dialects/Weft/WeftEnums.cpp.inc"
+#include "dialects/Weft/WeftInterfaces.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Weft/WeftAttrs.cpp.inc"
+
+void WeftDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Weft/WeftOps.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Weft/WeftAttrs.cpp.inc"
+      >();
+}
+
+LogicalResult SourceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 StringRef name, int64_t start, int64_t block,
+                                 int64_t stride, int64_t count,
+                                 bool transposed) {
+  if (name.empty())
+    return emitError() << "a source needs a tensor name";
+  if (count < 0 || start < 0)
+    return emitError() << "source '" << name
+                       << "': start and count must not be negative";
+  if (count > 0 && (block <= 0 || (count > 1 && stride < block)))
+    return emitError() << "source '" << name << "': blocks of " << block
+                       << " rows every " << stride
+                       << " rows are empty or overlap";
+  return success();
+}
+
+LogicalResult
+PanelLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                        int64_t columns, int64_t group) {
+  if (columns <= 0 || group <= 0)
+    return emitError() << "panels need positive columns and group, found "
+                       << columns << " and " << group;
+  return success();
+}
+
+SmallVector<int64_t>
+PanelLayoutAttr::getPackedShape(ArrayRef<int64_t> shape) const {
+  SmallVector<int64_t> packed(shape.drop_back(2));
+  packed.push_back(llvm::divideCeil(shape[shape.size() - 2], getColumns()));
+  packed.push_back(llvm::divideCeil(shape.back(), getGroup()));
+  packed.push_back(getColumns());
+  packed.push_back(getGroup());
+  return packed;
+}

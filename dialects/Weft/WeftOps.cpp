@@ -1,0 +1,364 @@
+//===- WeftOps.cpp - Verifiers, folders and forms of model ops ------------===//
+
+#include "dialects/Weft/WeftDialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace weft;
+
+//===----------------------------------------------------------------------===//
+// Index tensors default to tensor<?xi32> in the assembly format
+//===----------------------------------------------------------------------===//
+
+static Type getDefaultIndexType(MLIRContext *context, unsigned rank) {
+  return RankedTensorType::get(SmallVector<int64_t>(rank, ShapedType::kDynamic),
+                               IntegerType::get(context, 32));
+}
+
+static ParseResult parseIndexTensorTypes(OpAsmParser &parser, Type &type) {
+  type = getDefaultIndexType(parser.getContext(), 1);
+  return success();
+}
+
+static void printIndexTensorTypes(OpAsmPrinter &, Operation *, Type) {}
+
+static ParseResult parseOptionalIndexTensorTypes(OpAsmParser &parser, Type &row,
+                                                 Type &table) {
+  row = getDefaultIndexType(parser.getContext(), 1);
+  table = getDefaultIndexType(parser.getContext(), 2);
+  return success();
+}
+
+static void printOptionalIndexTensorTypes(OpAsmPrinter &, Operation *, Type,
+                                          Type) {}
+
+#define GET_OP_CLASSES
+#include "dialects/Weft/WeftOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Verification helpers
+//===----------------------------------------------------------------------===//
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+/// Checks that two sizes agree where both are static.
+static LogicalResult checkSize(Operation *op, StringRef what, int64_t found,
+                               int64_t expected) {
+  if (ShapedType::isDynamic(found) || ShapedType::isDynamic(expected) ||
+      found == expected)
+    return success();
+  return op->emitOpError() << what << " is " << found << ", expected "
+                           << expected;
+}
+
+static LogicalResult checkRank(Operation *op, StringRef what, Value value,
+                               int64_t rank) {
+  if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+    if (type.getRank() == rank)
+      return success();
+  return op->emitOpError() << what << " must have rank " << rank << ", found "
+                           << value.getType();
+}
+
+static LogicalResult checkPositive(Operation *op, StringRef what, double x) {
+  if (x > 0)
+    return success();
+  return op->emitOpError() << what << " must be positive, found " << x;
+}
+
+//===----------------------------------------------------------------------===//
+// WeightOp
+//===----------------------------------------------------------------------===//
+
+void WeightOp::build(OpBuilder &builder, OperationState &state, Type type,
+                     StringRef name, bool transposed) {
+  auto source = SourceAttr::get(builder.getContext(), name, transposed);
+  build(builder, state, type, builder.getArrayAttr(source), PanelLayoutAttr(),
+        DenseI64ArrayAttr());
+}
+
+ArrayRef<int64_t> WeightOp::getShapeBeforePacking() {
+  if (auto shape = getLogicalShape())
+    return *shape;
+  return getType().getShape();
+}
+
+LogicalResult WeightOp::verify() {
+  if (getSources().empty())
+    return emitOpError("needs at least one source");
+  if (getLayout().has_value() != getLogicalShape().has_value())
+    return emitOpError("has a layout exactly when it has a logical shape");
+  if (!getLayout())
+    return success();
+  if (getLogicalShape()->size() < 2)
+    return emitOpError("a packed weight is a matrix or a stack of matrices");
+  SmallVector<int64_t> packed = getLayout()->getPackedShape(*getLogicalShape());
+  if (getType().getShape() != ArrayRef<int64_t>(packed))
+    return emitOpError() << "packs to shape [" << packed << "], found "
+                         << getType();
+  return success();
+}
+
+/// A weight is its own constant: equal weights are merged by CSE.
+OpFoldResult WeightOp::fold(FoldAdaptor) { return {}; }
+
+//===----------------------------------------------------------------------===//
+// Rows, norms, linear layers
+//===----------------------------------------------------------------------===//
+
+LogicalResult EmbedOp::verify() {
+  if (failed(checkRank(*this, "table", getTable(), 2)) ||
+      failed(checkRank(*this, "result", getResult(), 2)))
+    return failure();
+  if (failed(checkSize(*this, "number of result rows", shapeOf(getResult())[0],
+                       shapeOf(getIds())[0])))
+    return failure();
+  return checkSize(*this, "row size", shapeOf(getResult())[1],
+                   shapeOf(getTable())[1]);
+}
+
+LogicalResult RmsNormOp::verify() {
+  if (failed(checkRank(*this, "weight", getWeight(), 1)) ||
+      failed(checkPositive(*this, "epsilon", getEpsilon().convertToDouble())))
+    return failure();
+  return checkSize(*this, "weight size", shapeOf(getWeight())[0],
+                   shapeOf(getInput()).back());
+}
+
+LogicalResult LayerNormOp::verify() {
+  if (failed(checkRank(*this, "weight", getWeight(), 1)) ||
+      failed(checkPositive(*this, "epsilon", getEpsilon().convertToDouble())) ||
+      failed(checkSize(*this, "weight size", shapeOf(getWeight())[0],
+                       shapeOf(getInput()).back())))
+    return failure();
+  if (!getBias())
+    return success();
+  if (failed(checkRank(*this, "bias", getBias(), 1)))
+    return failure();
+  return checkSize(*this, "bias size", shapeOf(getBias())[0],
+                   shapeOf(getInput()).back());
+}
+
+int64_t LinearOp::getInputSize() { return shapeOf(getInput()).back(); }
+int64_t LinearOp::getOutputSize() { return shapeOf(getResult()).back(); }
+
+/// Checks a weight `[N, K]` (behind `leading` more dimensions) or its packed
+/// form against the sizes of the multiplication.
+static LogicalResult checkMatrix(Operation *op, Value weight,
+                                 std::optional<PanelLayoutAttr> layout,
+                                 int64_t leading, int64_t outputs,
+                                 int64_t inputs) {
+  if (failed(checkRank(op, "weight", weight, leading + (layout ? 4 : 2))))
+    return failure();
+  ArrayRef<int64_t> shape = shapeOf(weight).drop_front(leading);
+  if (ShapedType::isDynamic(inputs) || ShapedType::isDynamic(outputs))
+    return op->emitOpError("input and output sizes must be static");
+  if (!layout) {
+    if (failed(checkSize(op, "weight's output size", shape[0], outputs)))
+      return failure();
+    return checkSize(op, "weight's input size", shape[1], inputs);
+  }
+  SmallVector<int64_t> packed = layout->getPackedShape({outputs, inputs});
+  if (shape != ArrayRef<int64_t>(packed))
+    return op->emitOpError()
+           << "weight of " << outputs << " x " << inputs << " packs to ["
+           << packed << "], found " << weight.getType();
+  return success();
+}
+
+LogicalResult LinearOp::verify() {
+  if (shapeOf(getInput()).size() != shapeOf(getResult()).size())
+    return emitOpError("input and result must have the same rank");
+  if (failed(checkMatrix(*this, getWeight(), getLayout(), 0, getOutputSize(),
+                         getInputSize())))
+    return failure();
+  if (!getBias())
+    return success();
+  if (failed(checkRank(*this, "bias", getBias(), 1)))
+    return failure();
+  return checkSize(*this, "bias size", shapeOf(getBias())[0], getOutputSize());
+}
+
+//===----------------------------------------------------------------------===//
+// Positions and attention
+//===----------------------------------------------------------------------===//
+
+LogicalResult RopeTableOp::verify() {
+  ArrayRef<int64_t> tables = shapeOf(getFrequencies());
+  if (failed(
+          checkSize(*this, "number of scales", getScale().size(), tables[0])))
+    return failure();
+  if (tables[0] > 1 && !getChoice())
+    return emitOpError("with several tables needs a choice");
+  return checkSize(*this, "number of frequencies", shapeOf(getCosine())[1],
+                   tables[1]);
+}
+
+LogicalResult RopeOp::verify() {
+  int64_t rotated = 2 * shapeOf(getCosine())[1];
+  int64_t size = shapeOf(getInput())[2];
+  if (rotated > size)
+    return emitOpError() << "rotates " << rotated << " elements of heads of "
+                         << size;
+  return success();
+}
+
+LogicalResult CacheAppendOp::verify() {
+  ArrayRef<int64_t> cache = shapeOf(getCache()), input = shapeOf(getInput());
+  if (failed(checkSize(*this, "number of heads", input[1], cache[1])))
+    return failure();
+  return checkSize(*this, "head size", input[2],
+                   cache[getKind() == CacheKind::Key ? 2 : 3]);
+}
+
+int64_t AttentionOp::getQueryHeads() { return shapeOf(getQuery())[1]; }
+int64_t AttentionOp::getKeyHeads() { return shapeOf(getKey())[1]; }
+int64_t AttentionOp::getHeadSize() { return shapeOf(getQuery())[2]; }
+int64_t AttentionOp::getBlockSize() { return shapeOf(getKey())[3]; }
+
+LogicalResult AttentionOp::verify() {
+  int64_t rank = isPaged() ? 4 : 3;
+  if (failed(checkRank(*this, "key", getKey(), rank)) ||
+      failed(checkRank(*this, "value", getValue(), rank)))
+    return failure();
+  ArrayRef<int64_t> key = shapeOf(getKey()), value = shapeOf(getValue());
+  int64_t headSize = getHeadSize();
+  if (getKeyHeads() <= 0 || getQueryHeads() % getKeyHeads() != 0)
+    return emitOpError() << "query heads (" << getQueryHeads()
+                         << ") must be a multiple of key heads ("
+                         << getKeyHeads() << ")";
+  if (failed(checkSize(*this, "number of value heads", value[1], key[1])) ||
+      failed(checkSize(*this, "key head size", key[2], headSize)) ||
+      failed(checkSize(*this, "value head size", value.back(), headSize)))
+    return failure();
+  if (isPaged() &&
+      failed(checkSize(*this, "value block size", value[2], key[3])))
+    return failure();
+  if (getWindow() && *getWindow() <= 0)
+    return emitOpError() << "window must be positive, found " << *getWindow();
+  if (getSoftcap() &&
+      failed(checkPositive(*this, "softcap", getSoftcap()->convertToDouble())))
+    return failure();
+  if (getResult().getType() != getQuery().getType())
+    return emitOpError("result must have the type of the query");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Activations and experts
+//===----------------------------------------------------------------------===//
+
+LogicalResult ActivationOp::verify() { return success(); }
+LogicalResult GatedActivationOp::verify() { return success(); }
+
+LogicalResult SoftcapOp::verify() {
+  return checkPositive(*this, "cap", getCap().convertToDouble());
+}
+
+LogicalResult RouteOp::verify() {
+  int64_t experts = shapeOf(getLogits())[1];
+  int64_t topK = getTopK();
+  if (topK <= 0 || topK > experts)
+    return emitOpError() << "chooses " << topK << " of " << experts
+                         << " experts";
+  if (failed(checkSize(*this, "columns of experts", shapeOf(getExperts())[1],
+                       topK)))
+    return failure();
+  return checkSize(*this, "columns of weights", shapeOf(getWeights())[1], topK);
+}
+
+LogicalResult GroupedLinearOp::verify() {
+  int64_t rank = shapeOf(getInput()).size();
+  if (rank != 2 && rank != 3)
+    return emitOpError("input must have rank 2 or 3");
+  int64_t topK = shapeOf(getExperts())[1];
+  if (rank == 3 && failed(checkSize(*this, "second dimension of the input",
+                                    shapeOf(getInput())[1], topK)))
+    return failure();
+  if (failed(checkSize(*this, "second dimension of the result",
+                       shapeOf(getResult())[1], topK)))
+    return failure();
+  return checkMatrix(*this, getWeight(), getLayout(), 1,
+                     shapeOf(getResult()).back(), shapeOf(getInput()).back());
+}
+
+LogicalResult CombineOp::verify() {
+  ArrayRef<int64_t> input = shapeOf(getInput()), result = shapeOf(getResult());
+  if (failed(checkSize(*this, "columns of weights", shapeOf(getWeights())[1],
+                       input[1])))
+    return failure();
+  return checkSize(*this, "result's row size", result[1], input[2]);
+}
+
+//===----------------------------------------------------------------------===//
+// DispatchOp
+//===----------------------------------------------------------------------===//
+
+ParseResult DispatchOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringAttr label;
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<Type> types;
+  auto parseOperand = [&]() -> ParseResult {
+    return failure(parser.parseArgument(arguments.emplace_back()) ||
+                   parser.parseEqual() ||
+                   parser.parseOperand(operands.emplace_back()) ||
+                   parser.parseColonType(arguments.back().type));
+  };
+  if (parser.parseAttribute(label, "label", result.attributes) ||
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren,
+                                     parseOperand) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parser.parseArrow() ||
+      parser.parseCommaSeparatedList(
+          OpAsmParser::Delimiter::Paren,
+          [&] { return parser.parseType(types.emplace_back()); }) ||
+      parser.parseRegion(*result.addRegion(), arguments))
+    return failure();
+  for (auto [operand, argument] : llvm::zip_equal(operands, arguments))
+    if (parser.resolveOperand(operand, argument.type, result.operands))
+      return failure();
+  result.addTypes(types);
+  return success();
+}
+
+void DispatchOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getLabelAttr() << " (";
+  llvm::interleaveComma(llvm::zip_equal(getBlock().getArguments(), getInputs()),
+                        printer, [&](auto pair) {
+                          auto [argument, operand] = pair;
+                          printer << argument << " = " << operand << " : "
+                                  << operand.getType();
+                        });
+  printer << ")";
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"label"});
+  printer << " -> (";
+  llvm::interleaveComma(getResultTypes(), printer);
+  printer << ") ";
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult DispatchOp::verify() {
+  if (getBlock().getArgumentTypes() != getInputs().getTypes())
+    return emitOpError("block arguments must have the operands' types");
+  auto yield = cast<YieldOp>(getBlock().getTerminator());
+  if (yield.getValues().getTypes() != getResultTypes())
+    return emitOpError("must yield values of its result types");
+  return success();
+}
+
+std::optional<unsigned> DispatchOp::getTiedInput(unsigned index) {
+  Value value = cast<YieldOp>(getBlock().getTerminator()).getValues()[index];
+  if (!value.getDefiningOp<CacheAppendOp>())
+    return std::nullopt;
+  while (auto append = value.getDefiningOp<CacheAppendOp>())
+    value = append.getCache();
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argument.getArgNumber();
+  return std::nullopt;
+}
