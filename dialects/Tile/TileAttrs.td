@@ -1,0 +1,67 @@
+//===- TileAttrs.td - Attributes of the kernel-level dialect -*- tablegen -*-=//
+
+#ifndef WEFT_DIALECTS_TILE_ATTRS_TD
+#define WEFT_DIALECTS_TILE_ATTRS_TD
+
+include "dialects/Tile/TileDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+class Tile_Enum<string name, string description, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, description, cases> {
+  let cppNamespace = "::weft::tile";
+  let genSpecializedAttr = 0;
+}
+
+def Tile_Merge : Tile_Enum<"Merge", "how two states of a fold are merged", [
+  I32EnumAttrCase<"Add", 0, "add">,
+  I32EnumAttrCase<"Max", 1, "max">,
+  I32EnumAttrCase<"Softmax", 2, "softmax">
+]>;
+def Tile_MergeAttr : EnumAttr<Tile_Dialect, Tile_Merge, "merge">;
+
+def Tile_Reduction : Tile_Enum<"Reduction", "reduction over one dimension of a tile", [
+  I32EnumAttrCase<"Add", 0, "add">,
+  I32EnumAttrCase<"Max", 1, "max">
+]>;
+def Tile_ReductionAttr : EnumAttr<Tile_Dialect, Tile_Reduction, "reduction">;
+
+def Tile_MmaInstruction : Tile_Enum<"MmaInstruction", "instruction of a tile multiplication", [
+  I32EnumAttrCase<"Fma", 0, "fma">,
+  I32EnumAttrCase<"DotBf16", 1, "dot_bf16">
+]>;
+def Tile_MmaInstructionAttr : EnumAttr<Tile_Dialect, Tile_MmaInstruction, "mma_instruction">;
+
+def Tile_CpuScheduleAttr : AttrDef<Tile_Dialect, "CpuSchedule"> {
+  let mnemonic = "cpu_schedule";
+  let summary = "how a dispatch becomes a kernel of one CPU level";
+  let description = [{
+    `level` names the instruction set ("x86-64-v2", "x86-64-v3", "x86-64-v4",
+    "x86-64-v4-bf16"). A register tile has `rows` x `columns` elements; a work
+    item covers `row_block` rows and `column_block` columns; `unroll` steps of
+    the innermost fold are unrolled; `mma` is the instruction. `row_block` and
+    `column_block` are the same for all levels of a dispatch, since they share
+    one grid.
+  }];
+  let parameters = (ins
+    StringRefParameter<"CPU level">:$level,
+    "int64_t":$rows, "int64_t":$columns,
+    "int64_t":$row_block, "int64_t":$column_block,
+    "int64_t":$unroll,
+    EnumParameter<Tile_MmaInstruction>:$mma);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Tile_ExtentAttr : AttrDef<Tile_Dialect, "Extent"> {
+  let mnemonic = "extent";
+  let summary = "a grid dimension: a size divided into blocks, rounded up";
+  let description = [{
+    `#tile.extent<"tokens", 48>` is ceil(tokens / 48). The size is a
+    polynomial over the program's symbols.
+  }];
+  let parameters = (ins StringRefParameter<"polynomial">:$size, "int64_t":$block);
+  let assemblyFormat = "`<` $size `,` $block `>`";
+  let genVerifyDecl = 1;
+}
+
+#endif // WEFT_DIALECTS_TILE_ATTRS_TD
