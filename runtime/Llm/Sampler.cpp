@@ -1,0 +1,228 @@
+//===- Sampler.cpp - From logits to one token id --------------------------===//
+
+#include "runtime/Llm/Sampler.h"
+
+#include "runtime/Llm/Philox.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <sstream>
+
+using namespace weft::rt;
+
+/// Rounding of f32 logits moves a probability by about this much.
+static constexpr double kTolerance = 1e-6;
+static constexpr double kLargestAdjustment = 1e6;
+
+static std::string print(double value) {
+  std::ostringstream os;
+  os << value;
+  return os.str();
+}
+
+static Status verifyRange(const char *name, double value, double low,
+                          double high, const char *hint) {
+  // Written so that NaN fails.
+  if (value >= low && value <= high)
+    return Status::ok();
+  return Status::invalid(std::string(name) + " is " + print(value) +
+                         "; it must be between " + print(low) + " and " +
+                         print(high) + hint);
+}
+
+Status SamplingOptions::verify(int64_t vocabularySize) const {
+  if (!(temperature >= 0) || !std::isfinite(temperature))
+    return Status::invalid("temperature is " + print(temperature) +
+                           "; it must be 0 (greedy) or a positive number");
+  if (topK < 0)
+    return Status::invalid("top-k is " + std::to_string(topK) +
+                           "; it must be positive, or 0 for no limit");
+  if (!(topP > 0 && topP <= 1))
+    return Status::invalid("top-p is " + print(topP) +
+                           "; it must be above 0 and at most 1 (1: no limit)");
+  if (Status s = verifyRange("min-p", minP, 0, 1, " (0: no limit)"); !s)
+    return s;
+  if (Status s =
+          verifyRange("repetition penalty", repetitionPenalty,
+                      1 / kLargestAdjustment, kLargestAdjustment, " (1: off)");
+      !s)
+    return s;
+  if (Status s = verifyRange("presence penalty", presencePenalty,
+                             -kLargestAdjustment, kLargestAdjustment, "");
+      !s)
+    return s;
+  if (Status s = verifyRange("frequency penalty", frequencyPenalty,
+                             -kLargestAdjustment, kLargestAdjustment, "");
+      !s)
+    return s;
+  for (auto [id, bias] : logitBias) {
+    if (id < 0 || id >= vocabularySize)
+      return Status::invalid("logit bias for id " + std::to_string(id) +
+                             ": the vocabulary has the ids 0 to " +
+                             std::to_string(vocabularySize - 1));
+    std::string name = "logit bias of id " + std::to_string(id);
+    if (Status s = verifyRange(name.c_str(), bias, -kLargestAdjustment,
+                               kLargestAdjustment, "");
+        !s)
+      return s;
+  }
+  return Status::ok();
+}
+
+Result<Sampler> Sampler::create(SamplingOptions options,
+                                int64_t vocabularySize) {
+  if (vocabularySize < 1 || vocabularySize > INT32_MAX)
+    return Status::invalid("cannot sample from a vocabulary of " +
+                           std::to_string(vocabularySize) + " ids");
+  if (Status s = options.verify(vocabularySize); !s)
+    return s;
+  return Sampler(std::move(options), vocabularySize);
+}
+
+/// Converts the logits to double and refuses what is not a number.
+Status Sampler::load(std::span<const float> logits, int64_t position) {
+  if (int64_t(logits.size()) < vocabularySize)
+    return Status::invalid("the model gives " + std::to_string(logits.size()) +
+                           " logits for a vocabulary of " +
+                           std::to_string(vocabularySize) + " ids");
+  constexpr uint32_t exponent = 0x7F800000;
+  adjusted.resize(vocabularySize);
+  uint32_t bad = 0;
+  for (int64_t i = 0; i < vocabularySize; ++i) {
+    bad |= (std::bit_cast<uint32_t>(logits[i]) & exponent) == exponent;
+    adjusted[i] = logits[i];
+  }
+  if (!bad)
+    return Status::ok();
+  int64_t id = 0;
+  while (std::isfinite(logits[id]))
+    ++id;
+  return Status::internal("the logit of id " + std::to_string(id) +
+                          " for position " + std::to_string(position) + " is " +
+                          print(logits[id]) +
+                          "; find the operation that made it with weft-bisect");
+}
+
+void Sampler::applyPenalties(const TokenHistory &history) {
+  const bool penalise = options.repetitionPenalty != 1 ||
+                        options.presencePenalty != 0 ||
+                        options.frequencyPenalty != 0;
+  if (penalise) {
+    for (auto [id, use] : history.get()) {
+      if (id < 0 || id >= vocabularySize)
+        continue;
+      double &logit = adjusted[id];
+      logit = logit > 0 ? logit / options.repetitionPenalty
+                        : logit * options.repetitionPenalty;
+      if (use.outputs > 0)
+        logit -= options.presencePenalty +
+                 options.frequencyPenalty * double(use.outputs);
+    }
+  }
+  for (auto [id, bias] : options.logitBias)
+    adjusted[id] += bias;
+}
+
+double Sampler::weightOf(int32_t id, double largest) const {
+  return std::exp((adjusted[id] - largest) / options.temperature);
+}
+
+int32_t Sampler::drawUnfiltered(double largest, double uniform) {
+  weights.resize(vocabularySize);
+  double total = 0;
+  for (int64_t id = 0; id < vocabularySize; ++id)
+    total += weights[id] = weightOf(int32_t(id), largest);
+  double target = uniform * total, sum = 0;
+  int32_t last = 0;
+  for (int64_t id = 0; id < vocabularySize; ++id) {
+    if (weights[id] <= 0)
+      continue;
+    last = int32_t(id);
+    sum += weights[id];
+    if (sum > target)
+      break;
+  }
+  return last;
+}
+
+int32_t Sampler::drawFiltered(double largest, double uniform) {
+  auto precedes = [&](int32_t a, int32_t b) {
+    return adjusted[a] != adjusted[b] ? adjusted[a] > adjusted[b] : a < b;
+  };
+  candidates.clear();
+  double total = 0;
+  const bool limitCount = options.topK > 0 && options.topK < vocabularySize;
+  if (limitCount) {
+    candidates.resize(vocabularySize);
+    for (int64_t id = 0; id < vocabularySize; ++id)
+      candidates[id] = int32_t(id);
+    std::nth_element(candidates.begin(), candidates.begin() + options.topK - 1,
+                     candidates.end(), precedes);
+    candidates.resize(options.topK);
+    for (int32_t id : candidates)
+      total += weightOf(id, largest);
+  } else {
+    weights.resize(vocabularySize);
+    for (int64_t id = 0; id < vocabularySize; ++id)
+      total += weights[id] = weightOf(int32_t(id), largest);
+    // Tokens below this weight sum to less than 1 - p together, so the prefix
+    // that reaches p never needs them; leaving them out keeps the sort short.
+    double threshold =
+        std::max(total * (1 - options.topP) / double(vocabularySize),
+                 options.minP * (1 - kTolerance));
+    for (int64_t id = 0; id < vocabularySize; ++id)
+      if (weights[id] >= threshold)
+        candidates.push_back(int32_t(id));
+  }
+  std::sort(candidates.begin(), candidates.end(), precedes);
+
+  // One walk cuts at top-p and at min-p: both keep a prefix.
+  const double wanted = (options.topP - kTolerance) * total;
+  double kept = 0;
+  size_t count = 0;
+  weights.resize(std::max<size_t>(weights.size(), candidates.size()));
+  while (count < candidates.size()) {
+    double weight = weightOf(candidates[count], largest);
+    if (count > 0 && weight < options.minP * (1 - kTolerance))
+      break;
+    weights[count++] = weight;
+    kept += weight;
+    if (options.topP < 1 && kept >= wanted)
+      break;
+  }
+  double target = uniform * kept, sum = 0;
+  size_t last = 0;
+  for (size_t i = 0; i < count && weights[i] > 0; ++i) {
+    last = i;
+    sum += weights[i];
+    if (sum > target)
+      break;
+  }
+  return candidates[last];
+}
+
+Result<int32_t> Sampler::sample(std::span<const float> logits,
+                                const TokenHistory &history, int64_t position) {
+  if (Status s = load(logits, position); !s)
+    return s;
+  applyPenalties(history);
+  auto largest = std::max_element(adjusted.begin(), adjusted.end());
+  if (options.temperature == 0)
+    return int32_t(largest - adjusted.begin());
+  double uniform =
+      uniformDraw(options.seed, options.request, uint32_t(position));
+  if (options.topK == 0 && options.topP == 1 && options.minP == 0)
+    return drawUnfiltered(*largest, uniform);
+  return drawFiltered(*largest, uniform);
+}
+
+double weft::rt::logProbability(std::span<const float> logits, int32_t id) {
+  double largest = -INFINITY;
+  for (float logit : logits)
+    largest = std::max(largest, double(logit));
+  double sum = 0;
+  for (float logit : logits)
+    sum += std::exp(logit - largest);
+  return logits[id] - largest - std::log(sum);
+}

@@ -1,0 +1,134 @@
+//===- Score.cpp - Logits and probabilities of given text -----------------===//
+
+#include "runtime/Llm/Generator.h"
+
+#include <limits>
+
+using namespace weft::rt;
+using Logits = SequencePiece::Logits;
+
+Status Generator::computeLogits(std::span<const std::span<const int32_t>> texts,
+                                const LogitsCallback &callback) {
+  KvCache &cache = engine.getCache();
+  struct Running {
+    size_t text;
+    SequenceId id;
+  };
+  auto blocksFor = [&](std::span<const int32_t> text) {
+    return (int64_t(text.size()) + cache.getBlockSize() - 1) /
+           cache.getBlockSize();
+  };
+  // Blocks are set aside for whole texts, so that texts that have started
+  // never wait for each other.
+  int64_t unreserved = cache.getFreeBlockCount();
+  std::vector<Running> running;
+  auto removeAll = [&](Status status) {
+    for (const Running &r : running)
+      if (Status s = cache.removeSequence(r.id); !s && status.isOk())
+        status = s;
+    return status;
+  };
+
+  for (std::span<const int32_t> text : texts) {
+    if (Status s = verifyIds(text); !s)
+      return s;
+    if (int64_t(text.size()) > contextLength)
+      return Status::limit("a text has " + std::to_string(text.size()) +
+                           " tokens and the context holds " +
+                           std::to_string(contextLength));
+    if (blocksFor(text) > unreserved)
+      return Status::limit("a text of " + std::to_string(text.size()) +
+                           " tokens needs " + std::to_string(blocksFor(text)) +
+                           " cache blocks and " + std::to_string(unreserved) +
+                           " are free; remove sequences or give the session "
+                           "more cache");
+  }
+
+  const int64_t width = engine.getVocabularySize();
+  size_t next = 0;
+  while (next < texts.size() || !running.empty()) {
+    StepPacker packer(engine);
+    std::vector<size_t> owners;
+    auto pack = [&](const Running &r) {
+      std::span<const int32_t> rest =
+          texts[r.text].subspan(cache.getLength(r.id));
+      int64_t count = packer.fit(r.id, int64_t(rest.size()), Logits::All);
+      if (count <= 0)
+        return false;
+      packer.add({r.id, rest.first(count), Logits::All,
+                  chooseRope(int64_t(texts[r.text].size()))});
+      owners.push_back(r.text);
+      return true;
+    };
+    bool roomLeft = true;
+    for (const Running &r : running)
+      roomLeft = pack(r) && roomLeft;
+    for (; roomLeft && next < texts.size(); ++next) {
+      if (texts[next].empty())
+        continue;
+      if (blocksFor(texts[next]) > unreserved)
+        break;
+      Running started = {next, cache.addSequence()};
+      running.push_back(started);
+      roomLeft = pack(started);
+      if (!roomLeft) {
+        if (Status s = cache.removeSequence(started.id); !s)
+          return removeAll(s);
+        running.pop_back();
+        break;
+      }
+      unreserved -= blocksFor(texts[next]);
+    }
+    if (owners.empty())
+      break; // Only empty texts were left.
+
+    Result<std::span<const float>> logits = engine.run(packer.getPieces());
+    if (!logits)
+      return removeAll(logits.getStatus());
+    int64_t row = 0;
+    for (size_t i = 0; i < owners.size(); ++i) {
+      const SequencePiece &piece = packer.getPieces()[i];
+      int64_t count = int64_t(piece.tokens.size());
+      int64_t first = cache.getLength(piece.sequence) - count;
+      for (int64_t j = 0; j < count; ++j)
+        if (Status s = callback(owners[i], first + j,
+                                logits->subspan(row++ * width, width));
+            !s)
+          return removeAll(s);
+    }
+    for (const Running &r : running) {
+      if (cache.getLength(r.id) < int64_t(texts[r.text].size()))
+        continue;
+      unreserved += blocksFor(texts[r.text]);
+      if (Status s = cache.removeSequence(r.id); !s)
+        return s;
+    }
+    std::erase_if(running,
+                  [&](const Running &r) { return !cache.contains(r.id); });
+  }
+  return Status::ok();
+}
+
+Result<std::vector<Score>>
+Generator::score(std::span<const std::span<const int32_t>> texts) {
+  std::vector<Score> scores(texts.size());
+  Status status = computeLogits(
+      texts, [&](size_t text, int64_t position, std::span<const float> row) {
+        if (position + 1 == int64_t(texts[text].size()))
+          return Status::ok();
+        double value = logProbability(row, texts[text][position + 1]);
+        // NaN fails both comparisons.
+        if (!(value <= 0 && value >= -std::numeric_limits<double>::max()))
+          return Status::internal(
+              "the logits behind position " + std::to_string(position) +
+              " of text " + std::to_string(text) +
+              " are not numbers; find the operation that made them with "
+              "weft-bisect");
+        scores[text].logProbabilities.push_back(value);
+        scores[text].negativeLogLikelihood -= value;
+        return Status::ok();
+      });
+  if (!status)
+    return status;
+  return scores;
+}

@@ -1,0 +1,100 @@
+//===- StepEngine.cpp - Cache, step inputs and logits of one model --------===//
+
+#include "runtime/Llm/StepEngine.h"
+
+#include <algorithm>
+
+using namespace weft::rt;
+
+Result<StepEngine> StepEngine::create(StepRunner &runner, int64_t blockSize) {
+  StepLimits limits = runner.getLimits();
+  for (int64_t limit : {limits.tokens, limits.sequences, limits.logits,
+                        limits.tableWidth, limits.cacheBlocks})
+    if (limit < 1)
+      return Status::invalid(
+          "the session takes no tokens, sequences, logits or cache blocks; "
+          "make it with limits of at least 1");
+  Result<KvCache> cache = KvCache::create(limits.cacheBlocks, blockSize);
+  if (!cache)
+    return cache.getStatus();
+  return StepEngine(runner, cache.take(), limits);
+}
+
+StepEngine::StepEngine(StepRunner &runner, KvCache cache, StepLimits limits)
+    : runner(&runner), cache(std::move(cache)), limits(limits),
+      builder(limits.hasRopeChoice, limits.leastLogits),
+      vocabularySize(runner.getVocabularySize()) {}
+
+Status StepEngine::extendAndRun(std::span<const SequencePiece> pieces) {
+  for (const SequencePiece &piece : pieces)
+    if (Status s = cache.append(piece.sequence, int64_t(piece.tokens.size()));
+        !s)
+      return s;
+  if (Status s = builder.build(cache, pieces); !s)
+    return s;
+  logits.resize(builder.getInputs().logitRows.size() * vocabularySize);
+  return runner->run(builder.getInputs(), logits);
+}
+
+Result<std::span<const float>>
+StepEngine::run(std::span<const SequencePiece> pieces) {
+  lengthsBefore.clear();
+  for (const SequencePiece &piece : pieces) {
+    if (!cache.contains(piece.sequence))
+      return Status::notFound("there is no sequence " +
+                              std::to_string(piece.sequence) +
+                              " in the cache; it was removed or never added");
+    lengthsBefore.push_back(cache.getLength(piece.sequence));
+  }
+  if (Status s = extendAndRun(pieces); !s) {
+    for (size_t i = 0; i < pieces.size(); ++i)
+      if (Status undo = cache.rewind(pieces[i].sequence, lengthsBefore[i]);
+          !undo)
+        return undo;
+    return s;
+  }
+  assert(cache.verify().isOk());
+  return std::span<const float>(logits);
+}
+
+StepPacker::StepPacker(const StepEngine &engine)
+    : engine(engine), tokens(engine.getLimits().tokens),
+      sequences(engine.getLimits().sequences),
+      logits(engine.getLimits().logits),
+      freeBlocks(engine.getCache().getFreeBlockCount()) {}
+
+/// Blocks that a sequence of `length` positions needs for `count` more.
+static int64_t newBlocks(const KvCache &cache, SequenceId id, int64_t count) {
+  int64_t size = cache.getBlockSize();
+  return (cache.getLength(id) + count + size - 1) / size -
+         int64_t(cache.getBlocks(id).size());
+}
+
+int64_t StepPacker::fit(SequenceId id, int64_t wanted,
+                        SequencePiece::Logits rows) const {
+  if (sequences == 0)
+    return 0;
+  const KvCache &cache = engine.getCache();
+  int64_t size = cache.getBlockSize();
+  int64_t room = (int64_t(cache.getBlocks(id).size()) + freeBlocks) * size -
+                 cache.getLength(id);
+  int64_t count = std::min({wanted, tokens, room});
+  if (rows == SequencePiece::Logits::All)
+    return std::min(count, logits);
+  // A piece that reaches the end needs a row; one that does not stays silent.
+  if (rows == SequencePiece::Logits::Last && count == wanted && logits == 0)
+    --count;
+  return count;
+}
+
+void StepPacker::add(const SequencePiece &piece) {
+  int64_t count = int64_t(piece.tokens.size());
+  tokens -= count;
+  --sequences;
+  if (piece.logits == SequencePiece::Logits::All)
+    logits -= count;
+  else if (piece.logits == SequencePiece::Logits::Last)
+    --logits;
+  freeBlocks -= newBlocks(engine.getCache(), piece.sequence, count);
+  pieces.push_back(piece);
+}
