@@ -34,6 +34,10 @@ private:
 
 uint64_t xxh64(std::span<const std::byte> bytes);
 
+/// XXH64 of the first and the last MiB, one after the other; of everything if
+/// there are at most two. For files that are too large to be read when opened.
+uint64_t xxh64OfEnds(std::span<const std::byte> bytes);
+
 } // namespace weft::rt
 
 #endif // WEFT_RUNTIME_FORMAT_HASH_H
