@@ -61,6 +61,9 @@ function(weft_use_mlir target)
   target_include_directories(${target} SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
   target_compile_definitions(${target} PUBLIC ${WEFT_LLVM_DEFINITIONS})
   target_precompile_headers(${target} REUSE_FROM weft-mlir-pch)
+  # An executable would be compiled with -fPIE, which the header, made with
+  # -fPIC, does not fit.
+  target_compile_options(${target} PRIVATE -fPIC)
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
   endif()

@@ -104,9 +104,6 @@ LogicalResult WeightOp::verify() {
   return success();
 }
 
-/// A weight is its own constant: equal weights are merged by CSE.
-OpFoldResult WeightOp::fold(FoldAdaptor) { return {}; }
-
 //===----------------------------------------------------------------------===//
 // Rows, norms, linear layers
 //===----------------------------------------------------------------------===//

@@ -38,7 +38,7 @@ class Weft_ModelOp<string mnemonic, list<Trait> traits = []>
 // Weights
 //===----------------------------------------------------------------------===//
 
-def Weft_WeightOp : Weft_Op<"weight", [Pure, ConstantLike]> {
+def Weft_WeightOp : Weft_Op<"weight", [Pure]> {
   let summary = "a constant tensor of the checkpoint";
   let description = [{
     The rows of all `sources`, in order, concatenated along the leading
@@ -67,7 +67,6 @@ def Weft_WeightOp : Weft_Op<"weight", [Pure, ConstantLike]> {
                    CArg<"bool", "false">:$transposed)>
   ];
   let hasVerifier = 1;
-  let hasFolder = 1;
   let extraClassDeclaration = [{
     /// Shape before packing.
     llvm::ArrayRef<int64_t> getShapeBeforePacking();
@@ -446,7 +445,9 @@ def Weft_YieldOp : Weft_Op<"yield", [Pure, Terminator, ReturnLike,
   let summary = "ends a dispatch";
   let arguments = (ins Variadic<AnyRankedTensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), [{
+    build($_builder, $_state, ::mlir::ValueRange());
+  }]>];
 }
 
 #endif // WEFT_DIALECTS_WEFT_OPS_TD

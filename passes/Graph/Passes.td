@@ -1,0 +1,29 @@
+//===- Passes.td - Passes of the graph phase ---------------*- tablegen -*-===//
+
+#ifndef WEFT_PASSES_GRAPH_PASSES_TD
+#define WEFT_PASSES_GRAPH_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def DecomposeModelOps : Pass<"weft-decompose-model-ops"> {
+  let summary = "replaces every model operation by its decomposition";
+  let description = [{
+    Every `weft` model operation is replaced by upstream operations (`linalg`,
+    `tensor`, `arith`, `math`, `scf`) that compute it, also inside the bodies
+    of `weft.dispatch`. The decomposition is the definition of the operation:
+    this pass makes the reference that kernels are compared with, and it is the
+    lowering of an operation for which there is no kernel.
+
+    Conditions: none; every model operation has a decomposition.
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"decomposed", "decomposed", "Model operations replaced">
+  ];
+}
+
+#endif // WEFT_PASSES_GRAPH_PASSES_TD
