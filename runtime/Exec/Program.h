@@ -1,0 +1,43 @@
+//===- Program.h - A plan whose kernels and constants are on a device -----===//
+
+#ifndef WEFT_RUNTIME_EXEC_PROGRAM_H
+#define WEFT_RUNTIME_EXEC_PROGRAM_H
+
+#include "runtime/Device/Device.h"
+#include "runtime/Format/Reader.h"
+
+#include <memory>
+#include <vector>
+
+namespace weft::rt {
+
+/// What all sessions of one plan on one device share. Immutable after load, so
+/// sessions of different threads may use it at the same time.
+class Program {
+public:
+  /// Loads all kernels and makes the constants usable. On a CPU the constants
+  /// stay in the mapped file. Keeps `artifact` and `device` alive. Errors name
+  /// the kernel or the parameter.
+  static Result<std::shared_ptr<Program>>
+  load(std::shared_ptr<const Artifact> artifact,
+       std::shared_ptr<Device> device);
+
+  const Plan &getPlan() const { return artifact->getPlan(); }
+  Device &getDevice() const { return *device; }
+  LoadedKernel &getKernel(size_t index) const { return *kernels[index]; }
+  const DeviceMemory &getParam(size_t index) const { return params[index]; }
+
+private:
+  Program() = default;
+
+  // The order is that of construction: what comes later refers to what comes
+  // before.
+  std::shared_ptr<const Artifact> artifact;
+  std::shared_ptr<Device> device;
+  std::vector<DeviceMemory> params;
+  std::vector<std::unique_ptr<LoadedKernel>> kernels;
+};
+
+} // namespace weft::rt
+
+#endif // WEFT_RUNTIME_EXEC_PROGRAM_H
