@@ -1,0 +1,72 @@
+//===- JsonTest.cpp - Strict JSON and the report made of problems ---------===//
+
+#include "compiler/Import/Json.h"
+#include "test/compiler/Import/Checkpoint.h"
+
+#include <gmock/gmock.h>
+
+using namespace weft;
+using namespace weft::test;
+using testing::HasSubstr;
+
+static std::string errorOf(llvm::StringRef text, JsonLimits limits = {}) {
+  llvm::Expected<llvm::json::Value> value = parseJson(text, limits);
+  return value ? "" : llvm::toString(value.takeError());
+}
+
+TEST(Json, ReadsNestedValues) {
+  auto value = parseJson(R"({"a": [1, -2, 2.5, "x"], "b": {"c": null}})");
+  ASSERT_TRUE(bool(value));
+  llvm::json::Value expected =
+      llvm::json::Object{{"a", llvm::json::Array{1, -2, 2.5, "x"}},
+                         {"b", llvm::json::Object{{"c", nullptr}}}};
+  EXPECT_EQ(*value, expected);
+}
+
+TEST(Json, KeepsLargeIntegers) {
+  auto value = parseJson("[9223372036854775807, 18446744073709551615]");
+  ASSERT_TRUE(bool(value));
+  EXPECT_EQ((*value->getAsArray())[0].getAsInteger(), INT64_MAX);
+  EXPECT_EQ((*value->getAsArray())[1].getAsInteger(), std::nullopt);
+}
+
+TEST(Json, RefusesWhatOthersAccept) {
+  EXPECT_THAT(errorOf(R"({"a": 1, "b": 2, "a": 3})"),
+              HasSubstr("key 'a' stands twice"));
+  EXPECT_THAT(errorOf("{\"a\": 1"), HasSubstr("line 1"));
+  EXPECT_THAT(errorOf("[1] 2"), HasSubstr("line 1"));
+  EXPECT_THAT(errorOf("[NaN]"), HasSubstr("line 1"));
+  EXPECT_THAT(errorOf("[1e999]"), HasSubstr("number overflow"));
+  EXPECT_NE(errorOf("\"\xff\""), "");
+  EXPECT_NE(errorOf(""), "");
+}
+
+TEST(Json, BoundsDepthAndSize) {
+  EXPECT_THAT(errorOf(std::string(1'000'000, '[')), HasSubstr("nested deeper"));
+  EXPECT_THAT(errorOf("[1,2,3]", {.maxValues = 2}), HasSubstr("more than 2"));
+}
+
+TEST(ImportReport, TellsEverythingAsTextAndJson) {
+  ImportReport report;
+  report.warning("a", "1", "2", "ignored");
+  EXPECT_FALSE(report.hasErrors());
+  EXPECT_FALSE(bool(report.takeError()));
+  report.error("b\n", "x", "y");
+  EXPECT_EQ(print(report), "warning: a: found 1, expected 2; ignored\n"
+                           "error: b\\x0a: found x, expected y\n");
+  EXPECT_EQ(llvm::toString(report.takeError()),
+            "error: b\\x0a: found x, expected y");
+  llvm::json::Value json = report.toJson();
+  EXPECT_EQ(json.getAsObject()->getInteger("errors"), 1);
+  EXPECT_EQ(json.getAsObject()->getArray("problems")->size(), 2u);
+}
+
+TEST(ImportReport, StaysSmall) {
+  ImportReport report;
+  for (int i = 0; i < 5000; ++i)
+    report.error("tensor", std::string(10'000, 'x'), "less");
+  EXPECT_EQ(report.getErrorCount(), 5000u);
+  EXPECT_EQ(report.getProblems().size(), ImportReport::maxProblems);
+  EXPECT_LT(report.getProblems().front().found.size(), 500u);
+  EXPECT_THAT(print(report), HasSubstr("and 4000 more problems"));
+}
