@@ -224,11 +224,18 @@ void Parser::readContextLength() {
         learned ? "the model has a learned embedding for each position" : "");
 }
 
-/// All layers attend to a window, or all attend to everything.
+/// All layers attend to a window, or all attend to everything. Where the config
+/// has layer_types all the same they must agree, because some versions of
+/// transformers would follow them.
 void Parser::setAllLayers(std::optional<int64_t> window) {
   config.slidingWindow = window.value_or(0);
-  config.layerKinds.assign(config.layerCount,
-                           window ? LayerKind::Sliding : LayerKind::Full);
+  LayerKind kind = window ? LayerKind::Sliding : LayerKind::Full;
+  config.layerKinds.assign(config.layerCount, kind);
+  StringRef name = window ? "sliding_attention" : "full_attention";
+  for (StringRef type : reader.getStrings("layer_types"))
+    if (type != name)
+      return reader.reject("layer_types", name + " for all layers",
+                           "layers of this family are all of one kind");
 }
 
 void Parser::readLayerTypes(std::optional<int64_t> window,
@@ -311,15 +318,6 @@ void Parser::parseMistral() {
   std::optional<int64_t> window =
       reader.getOptionalInt("sliding_window", 4096, 1, maxPositionLimit);
   setAllLayers(window);
-  // Other classes than transformers' mistral alternate kinds of layers.
-  if (reader.has("layer_types")) {
-    std::vector<LayerKind> all = std::move(config.layerKinds);
-    config.layerKinds.clear();
-    readLayerTypes(window, [](int64_t) { return false; });
-    if (config.layerKinds != all)
-      reader.reject("layer_types",
-                    "the same kind for all layers, which mistral has");
-  }
   parseRope(reader, {}, config);
 }
 
@@ -442,7 +440,10 @@ void Parser::parseGemma3() {
   readSizes({262208, 2304, 9216, 26, 8, 4, 256, 131072, 1e-6, true, 2, 0, {1}},
             keys);
   parseGemmaCommon();
-  config.attentionSoftcap = readSoftcap(reader, "attn_logit_softcapping", {});
+  if (reader.has("attn_logit_softcapping"))
+    reader.reject("attn_logit_softcapping", "null",
+                  "gemma3 normalises queries and keys instead of capping");
+  reader.markKnown({"attn_logit_softcapping"});
   config.logitSoftcap = readSoftcap(reader, "final_logit_softcapping", {});
   std::optional<int64_t> window =
       reader.getOptionalInt("sliding_window", 4096, 1, maxPositionLimit);

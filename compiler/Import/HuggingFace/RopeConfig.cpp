@@ -195,13 +195,13 @@ void parseRope(ConfigReader &reader, const RopeDefaults &defaults,
 
   const json::Object *parameters = reader.getObject("rope_parameters");
   const json::Object *scaling = reader.getObject("rope_scaling");
-  if (parameters && scaling && *parameters != *scaling) {
-    reader.reject("rope_scaling", "rope_parameters or rope_scaling, not both",
-                  "remove the older rope_scaling if it says the same");
-    return;
-  }
-  StringRef key = parameters ? "rope_parameters" : "rope_scaling";
-  const json::Object *source = parameters ? parameters : scaling;
+  if (parameters && scaling && !scaling->empty() && *parameters != *scaling)
+    reader.getReport().warning(reader.getWhere() + ": rope_parameters",
+                               "rope_scaling beside it", "one of the two",
+                               "rope_scaling is used, as transformers does");
+  bool useScaling = scaling && (!parameters || !scaling->empty());
+  StringRef key = useScaling ? "rope_scaling" : "rope_parameters";
+  const json::Object *source = useScaling ? scaling : parameters;
   static const json::Object empty;
   auto makeReader = [&](const json::Object *object, const Twine &name) {
     return ConfigReader(object ? *object : empty,
@@ -213,7 +213,7 @@ void parseRope(ConfigReader &reader, const RopeDefaults &defaults,
   bool nested = source && (source->get("full_attention") ||
                            source->get("sliding_attention"));
   if (!nested) {
-    if (parameters && defaults.hasLocalTheta) {
+    if (!useScaling && parameters && defaults.hasLocalTheta) {
       reader.reject(key, "an object for each of full_attention and "
                          "sliding_attention");
       return;

@@ -143,6 +143,17 @@ TEST(Config, OldAndNewSpellingOfRopeAgree) {
   }
 }
 
+TEST(Config, RopeScalingWinsOverRopeParameters) {
+  ImportReport report;
+  auto config = parseHuggingFaceConfig(
+      Value(with("llama", "rope_scaling",
+                 Object{{"type", "linear"}, {"factor", 2}})),
+      nullptr, {}, report);
+  ASSERT_TRUE(config) << print(report);
+  EXPECT_EQ(config->rope->inverseFrequencies[0], 0.5);
+  EXPECT_THAT(print(report), HasSubstr("rope_scaling is used"));
+}
+
 TEST(Config, MistralWindowIsForAllLayers) {
   ModelConfig config = accept(load("mistral-window8"));
   EXPECT_EQ(config.slidingWindow, 8);
@@ -422,8 +433,6 @@ TEST(Config, UnsupportedValuesNameKeyAndValue) {
   EXPECT_THAT(refuse(with("llama", "architectures",
                           llvm::json::Array{"LlamaForTokenClassification"})),
               HasSubstr("LlamaForTokenClassification"));
-  EXPECT_THAT(refuse(with("llama", "rope_scaling", Object{{"type", "warp"}})),
-              HasSubstr("not both"));
   Object rope = load("llama");
   (*rope.getObject("rope_parameters"))["rope_type"] = "warp";
   EXPECT_THAT(refuse(rope), HasSubstr("found \"warp\", expected one of default "
@@ -451,6 +460,9 @@ TEST(Config, ContradictionsAndWrongTypes) {
               HasSubstr("each of the 2 layers"));
   EXPECT_THAT(refuse(with("gemma2", "sliding_window", nullptr)),
               HasSubstr("sliding_window: found null"));
+  EXPECT_THAT(refuse(with("mistral-window8", "layer_types",
+                          llvm::json::Array{"full_attention"})),
+              HasSubstr("sliding_attention for all layers"));
   Object two = with("llama", "hidden_act", "xielu");
   two["num_key_value_heads"] = 3;
   two["use_magic"] = 1;
