@@ -212,12 +212,12 @@ public:
   }
 
   Status finish() override {
-    Status status = getFailure();
-    if (status)
-      status = writeRest();
-    // Removes what has not got its name.
+    if (Status status = getFailure(); !status)
+      return status;
+    Status status = writeRest();
     artifact.reset();
     weights.reset();
+    // Whatever comes after finish() is refused.
     (void)fail(status ? Status::invalid("the artifact is already finished")
                       : status);
     return status;

@@ -1,0 +1,75 @@
+//===- JsonReader.h - Strict reading of JSON objects ----------------------===//
+//
+// Tokenizer files must be understood whole: every key of an object is asked
+// for, and one that nobody asked for is an error that names it. The first
+// error is kept and stops nothing, so that readers need no checks in between.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_RUNTIME_LLM_TOKENIZER_JSONREADER_H
+#define WEFT_RUNTIME_LLM_TOKENIZER_JSONREADER_H
+
+#include "runtime/Format/Status.h"
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace weft::rt {
+
+using Json = nlohmann::json;
+
+/// Parses JSON text; the error has the line and column.
+Result<Json> parseJson(std::string_view text);
+
+/// The value as text for messages, shortened.
+std::string describeJson(const Json &value);
+
+/// Reads one object. The value and the status must outlive it.
+class JsonReader {
+public:
+  /// `path` names the object in messages ("model.vocab").
+  JsonReader(const Json &value, std::string path, Status &error);
+
+  /// The member; null when it is absent or JSON null.
+  const Json *get(const char *key);
+  std::string pathOf(std::string_view key) const {
+    return path.empty() ? std::string(key) : path + "." + std::string(key);
+  }
+  /// Marks a member as known.
+  void skip(const char *key) { used.insert(key); }
+
+  std::optional<std::string> optString(const char *key);
+  std::string string(const char *key);
+  std::optional<bool> optBool(const char *key);
+  bool boolean(const char *key);
+  bool boolean(const char *key, bool absent) {
+    return optBool(key).value_or(absent);
+  }
+  std::optional<int64_t> optInteger(const char *key, int64_t min, int64_t max);
+  int64_t integer(const char *key, int64_t min, int64_t max);
+  /// A string of exactly one character.
+  char32_t character(const char *key);
+  /// An array; empty when it is absent or something else (which is an error).
+  const Json &array(const char *key);
+
+  /// Reports a wrong value of `key`: "KEY is VALUE; EXPECTED".
+  void reject(const char *key, const std::string &expected);
+  void fail(Status status);
+  bool ok() const { return error.isOk(); }
+  /// Reports the first member that was not asked for.
+  void finish();
+
+private:
+  const Json &value;
+  std::string path;
+  Status &error;
+  std::set<std::string, std::less<>> used;
+};
+
+} // namespace weft::rt
+
+#endif // WEFT_RUNTIME_LLM_TOKENIZER_JSONREADER_H
