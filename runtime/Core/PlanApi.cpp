@@ -48,45 +48,80 @@ void makeShapeTexts(weft_plan &handle) {
     texts.push_back(formatShape(state.shape, plan));
 }
 
+/// Symbol values of a caller, by symbol index.
+class KnownSymbols {
+public:
+  static Result<KnownSymbols> create(const Plan &plan,
+                                     const weft_symbol *symbols, size_t count) {
+    std::vector<SymbolValue> given;
+    if (Status status = convertSymbols(symbols, count, given); !status)
+      return status;
+    KnownSymbols known;
+    known.values.resize(plan.symbols.size());
+    known.isKnown.resize(plan.symbols.size());
+    for (const SymbolValue &value : given) {
+      Result<uint32_t> index = findSymbol(plan, value.name);
+      if (!index)
+        return index.getStatus();
+      known.values[*index] = value.value;
+      known.isKnown[*index] = true;
+    }
+    return known;
+  }
+
+  /// The value of a size, -1 if it uses a symbol that was not given.
+  Result<int64_t> evaluate(const Expr &size) const {
+    for (const ExprOp &op : size.getOps())
+      if (op.kind == ExprOp::Kind::Symbol && !isKnown[op.value])
+        return int64_t(-1);
+    return size.evaluate(values);
+  }
+
+private:
+  std::vector<int64_t> values;
+  std::vector<bool> isKnown;
+};
+
 Status describeTensor(const std::string &name, DType dtype,
                       const std::vector<Expr> &shape, const std::string &text,
-                      weft_tensor_info &info) {
+                      const KnownSymbols &symbols, weft_tensor_info &info) {
   if (shape.size() > WEFT_MAX_RANK)
     return Status::unsupported("tensor '" + name + "' has " +
                                std::to_string(shape.size()) +
                                " dimensions; the C interface has at most " +
                                std::to_string(WEFT_MAX_RANK));
-  info.name = name.c_str();
-  info.dtype = static_cast<weft_dtype>(dtype);
-  info.rank = int32_t(shape.size());
-  info.shape_text = text.c_str();
+  weft_tensor_info described = {};
+  described.name = name.c_str();
+  described.dtype = static_cast<weft_dtype>(dtype);
+  described.rank = int32_t(shape.size());
+  described.shape_text = text.c_str();
   for (size_t i = 0; i < shape.size(); ++i) {
-    Result<int64_t> size = shape[i].isConstant()
-                               ? shape[i].evaluate({})
-                               : Result<int64_t>(int64_t(-1));
+    Result<int64_t> size = symbols.evaluate(shape[i]);
     if (!size)
-      return size.getStatus();
-    info.shape[i] = *size;
+      return Status(size.getStatus().getCode(),
+                    "shape of '" + name +
+                        "': " + size.getStatus().getMessage());
+    described.shape[i] = *size;
   }
+  info = described;
   return Status::ok();
 }
 
 Status describeState(const weft_plan &handle, size_t index,
-                     weft_tensor_info &info) {
+                     const KnownSymbols &symbols, weft_tensor_info &info) {
   const Plan &plan = handle.artifact->getPlan();
   if (index >= plan.states.size())
-    return Status::notFound("the plan has " +
-                            std::to_string(plan.states.size()) +
-                            " states; number " + std::to_string(index) +
-                            " was asked for");
+    return Status::notFound(
+        "the plan has " + std::to_string(plan.states.size()) +
+        " states; number " + std::to_string(index) + " was asked for");
   const State &state = plan.states[index];
   return describeTensor(state.name, state.dtype, state.shape,
-                        handle.shapeTexts.back()[index], info);
+                        handle.shapeTexts.back()[index], symbols, info);
 }
 
 Status describeArgument(const weft_plan &handle, const char *entryName,
                         BufferKind kind, size_t index,
-                        weft_tensor_info &info) {
+                        const KnownSymbols &symbols, weft_tensor_info &info) {
   const Plan &plan = handle.artifact->getPlan();
   if (!entryName)
     return Status::invalid("the name of the entry is NULL");
@@ -99,13 +134,12 @@ Status describeArgument(const weft_plan &handle, const char *entryName,
     const Buffer &buffer = entry.buffers[i];
     if (buffer.kind == kind && seen++ == index)
       return describeTensor(buffer.name, buffer.dtype, buffer.shape,
-                            handle.shapeTexts[*entryIndex][i], info);
+                            handle.shapeTexts[*entryIndex][i], symbols, info);
   }
-  return Status::notFound("entry '" + entry.name + "' has " +
-                          std::to_string(seen) +
-                          (kind == BufferKind::Input ? " inputs" : " outputs") +
-                          "; number " + std::to_string(index) +
-                          " was asked for");
+  return Status::notFound(
+      "entry '" + entry.name + "' has " + std::to_string(seen) +
+      (kind == BufferKind::Input ? " inputs" : " outputs") + "; number " +
+      std::to_string(index) + " was asked for");
 }
 
 } // namespace
@@ -159,6 +193,7 @@ const char *weft_plan_entry(const weft_plan *plan, size_t index) {
 
 weft_status weft_plan_tensor(const weft_plan *plan, const char *entry,
                              weft_tensor_role role, size_t index,
+                             const weft_symbol *symbols, size_t symbol_count,
                              weft_tensor_info *info) {
   if (info)
     *info = {};
@@ -166,13 +201,19 @@ weft_status weft_plan_tensor(const weft_plan *plan, const char *entry,
     if (!plan || !info)
       return Status::invalid("weft_plan_tensor needs a plan and a place for "
                              "the description; one of them is NULL");
+    Result<KnownSymbols> known =
+        KnownSymbols::create(plan->artifact->getPlan(), symbols, symbol_count);
+    if (!known)
+      return known.getStatus();
     switch (role) {
     case WEFT_INPUT:
-      return describeArgument(*plan, entry, BufferKind::Input, index, *info);
+      return describeArgument(*plan, entry, BufferKind::Input, index, *known,
+                              *info);
     case WEFT_OUTPUT:
-      return describeArgument(*plan, entry, BufferKind::Output, index, *info);
+      return describeArgument(*plan, entry, BufferKind::Output, index, *known,
+                              *info);
     case WEFT_STATE:
-      return describeState(*plan, index, *info);
+      return describeState(*plan, index, *known, *info);
     }
     return Status::invalid("the role " + std::to_string(int(role)) +
                            " is none of WEFT_INPUT, WEFT_OUTPUT, WEFT_STATE");
@@ -216,8 +257,9 @@ weft_status weft_plan_memory(const weft_plan *plan, const weft_symbol *symbols,
         reportMemory(plan->artifact->getPlan(), values, workers);
     if (!report)
       return report.getStatus();
-    *memory = {report->weights,     report->stateBytes, report->workspaceBytes,
-               report->scratchBytes, report->callerBytes, report->total,
+    *memory = {report->weights,        report->stateBytes,
+               report->workspaceBytes, report->scratchBytes,
+               report->callerBytes,    report->total,
                report->lowerBound};
     return Status::ok();
   });

@@ -135,12 +135,12 @@ weft_status weft_session_run(weft_session *session, const char *entry,
   return guardSession(session, [&]() -> Status {
     if (!entry)
       return Status::invalid("the name of the entry is NULL");
-    if (Status status = convertTensors(inputs, input_count, "inputs",
-                                       session->inputs);
+    if (Status status =
+            convertTensors(inputs, input_count, "inputs", session->inputs);
         !status)
       return status;
-    if (Status status = convertTensors(outputs, output_count, "outputs",
-                                       session->outputs);
+    if (Status status =
+            convertTensors(outputs, output_count, "outputs", session->outputs);
         !status)
       return status;
     if (Status status = convertSymbols(symbols, symbol_count, session->symbols);
@@ -173,8 +173,7 @@ weft_status weft_session_read_state(weft_session *session, const char *name,
 }
 
 weft_status weft_session_reset(weft_session *session) {
-  return guardSession(session,
-                      [&] { return session->session->resetStates(); });
+  return guardSession(session, [&] { return session->session->resetStates(); });
 }
 
 weft_status weft_session_trace(weft_session *session, const char *path) {

@@ -27,8 +27,8 @@ Status weft::rt::checkLaunch(const Kernel &kernel, const LaunchInfo &info) {
   if (info.grid < 0 || info.grid > maxGrid)
     return Status::invalid("kernel '" + kernel.name +
                            "' was launched with a grid of " +
-                           std::to_string(info.grid) + " items; expected 0 to " +
-                           std::to_string(maxGrid));
+                           std::to_string(info.grid) +
+                           " items; expected 0 to " + std::to_string(maxGrid));
   return Status::ok();
 }
 

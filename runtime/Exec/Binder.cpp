@@ -74,9 +74,9 @@ Status Binder::matchNames(std::span<const Argument> arguments,
   }
   for (size_t i = 0; i < entry.buffers.size(); ++i)
     if (entry.buffers[i].kind == kind && !given[i])
-      return Status::invalid(describe(entry.buffers[i]) +
-                             " is missing; the entry takes: " +
-                             listNames(kind));
+      return Status::invalid(
+          describe(entry.buffers[i]) +
+          " is missing; the entry takes: " + listNames(kind));
   return Status::ok();
 }
 
@@ -88,8 +88,8 @@ Status Binder::bindShape(const Buffer &buffer, std::span<const int64_t> shape,
                            formatShape(buffer.shape, plan));
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] < 0)
-      return Status::invalid(describe(buffer) + " has a negative size: " +
-                             formatShape(shape));
+      return Status::invalid(describe(buffer) +
+                             " has a negative size: " + formatShape(shape));
     std::optional<uint32_t> symbol = getPlainSymbol(buffer.shape[i]);
     // A symbol that has a value already is compared by checkTensor.
     if (symbol && perRun[*symbol] && symbols[*symbol] == unset)
@@ -108,11 +108,11 @@ Status Binder::bindExplicit(std::span<const SymbolValue> values,
     if (current == unset)
       current = value.value;
     else if (current != value.value)
-      return Status::invalid(
-          "symbol '" + std::string(value.name) + "' was given as " +
-          std::to_string(value.value) + " but is " + std::to_string(current) +
-          (perRun[*index] ? " in the shapes of the arguments"
-                          : " in this session"));
+      return Status::invalid("symbol '" + std::string(value.name) +
+                             "' was given as " + std::to_string(value.value) +
+                             " but is " + std::to_string(current) +
+                             (perRun[*index] ? " in the shapes of the arguments"
+                                             : " in this session"));
   }
   return Status::ok();
 }
@@ -157,19 +157,19 @@ Status Binder::checkTensor(const Buffer &buffer, const TensorView &tensor,
     std::vector<std::string> names;
     for (const Symbol &symbol : plan.symbols)
       names.push_back(symbol.name);
-    return Status::invalid(
-        describe(buffer) + " has the shape " + formatShape(tensor.shape) +
-        "; expected " + formatShape(buffer.shape, plan) + ", where " +
-        buffer.shape[i].print(names) + " is " + std::to_string(*size) + " here");
+    return Status::invalid(describe(buffer) + " has the shape " +
+                           formatShape(tensor.shape) + "; expected " +
+                           formatShape(buffer.shape, plan) + ", where " +
+                           buffer.shape[i].print(names) + " is " +
+                           std::to_string(*size) + " here");
   }
   uint64_t bytes = getTensorBytes(tensor);
   if (!tensor.data && bytes != 0)
     return Status::invalid(describe(buffer) + " has no data (null pointer)");
   if (reinterpret_cast<uintptr_t>(tensor.data) % getByteSize(tensor.dtype))
-    return Status::invalid(describe(buffer) +
-                           " is not aligned to its element size of " +
-                           std::to_string(getByteSize(tensor.dtype)) +
-                           " bytes");
+    return Status::invalid(
+        describe(buffer) + " is not aligned to its element size of " +
+        std::to_string(getByteSize(tensor.dtype)) + " bytes");
   return Status::ok();
 }
 
@@ -204,8 +204,8 @@ Status Binder::bind(std::span<const Argument> inputs,
   for (BufferKind kind : {BufferKind::Input, BufferKind::Output})
     for (size_t i = 0; i < given.size(); ++i)
       if (entry.buffers[i].kind == kind)
-        if (Status status = bindShape(entry.buffers[i], given[i]->tensor.shape,
-                                      symbols);
+        if (Status status =
+                bindShape(entry.buffers[i], given[i]->tensor.shape, symbols);
             !status)
           return status;
   if (Status status = bindExplicit(explicitValues, symbols); !status)

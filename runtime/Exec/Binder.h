@@ -55,8 +55,8 @@ private:
   const Plan &plan;
   const Entry &entry;
   const SymbolLimits &limits;
-  std::vector<bool> perRun; ///< Symbols whose value each run gives.
-  std::vector<void *> data;          ///< Per buffer.
+  std::vector<bool> perRun;            ///< Symbols whose value each run gives.
+  std::vector<void *> data;            ///< Per buffer.
   std::vector<const Argument *> given; ///< Per buffer; null: not given.
 };
 

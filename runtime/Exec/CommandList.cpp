@@ -47,8 +47,7 @@ Result<int64_t> CommandList::evaluate(const Expr &expr,
 
 Status CommandList::resolveBuffer(uint32_t index, const SessionMemory &memory) {
   const Buffer &buffer = entry.buffers[index];
-  Result<int64_t> bytes =
-      evaluateByteSize(buffer.shape, buffer.dtype, symbols);
+  Result<int64_t> bytes = evaluateByteSize(buffer.shape, buffer.dtype, symbols);
   if (!bytes)
     return Status(bytes.getStatus().getCode(),
                   "size of buffer '" + buffer.name + "' in entry '" +
@@ -78,11 +77,11 @@ Status CommandList::resolveBuffer(uint32_t index, const SessionMemory &memory) {
   }
   uint64_t size = home->getSize();
   if (uint64_t(offset) > size || uint64_t(*bytes) > size - uint64_t(offset))
-    return Status::corrupt(
-        "buffer '" + buffer.name + "' of entry '" + entry.name + "' needs " +
-        std::to_string(*bytes) + " bytes at " + std::to_string(offset) +
-        " of memory that has " + std::to_string(size) +
-        " bytes; the plan contradicts itself");
+    return Status::corrupt("buffer '" + buffer.name + "' of entry '" +
+                           entry.name + "' needs " + std::to_string(*bytes) +
+                           " bytes at " + std::to_string(offset) +
+                           " of memory that has " + std::to_string(size) +
+                           " bytes; the plan contradicts itself");
   bufferData[index] = static_cast<std::byte *>(home->getData()) + offset;
   return Status::ok();
 }
@@ -182,10 +181,10 @@ Status CommandList::callHooks(uint32_t index, int64_t beginTime,
   if (command.kind == CommandKind::Launch)
     target = program.getKernel(command.kernel).getTarget();
   const Step &step = steps[index];
-  CommandEvent event{program.getPlan(), entry,      index,       command,
-                     target,            bufferData, bufferBytes, symbols,
-                     step.grid,         step.flops, step.bytes,  beginTime,
-                     endTime};
+  CommandEvent event{
+      program.getPlan(), entry,       index,   command,   target,
+      bufferData,        bufferBytes, symbols, step.grid, step.flops,
+      step.bytes,        beginTime,   endTime};
   for (const CommandHook *hook : hooks)
     if (Status status = (*hook)(event); !status)
       return status;

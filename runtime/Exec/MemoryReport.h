@@ -48,9 +48,9 @@ Result<MemoryReport> reportMemory(const Plan &plan,
 
 /// How a decoder is going to be used; docs/architecture.md has the symbols.
 struct ServingSizes {
-  int64_t sequences = 1; ///< At the same time.
-  int64_t context = 0;   ///< Tokens of each sequence.
-  int64_t tokens = 1;    ///< Most tokens in one step.
+  int64_t sequences = 1;  ///< At the same time.
+  int64_t context = 0;    ///< Tokens of each sequence.
+  int64_t tokens = 1;     ///< Most tokens in one step.
   int64_t blockSize = 64; ///< Positions in one cache block.
 };
 

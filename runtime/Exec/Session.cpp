@@ -18,8 +18,7 @@ Result<std::unique_ptr<Session>>
 Session::create(std::shared_ptr<Program> program,
                 const SessionOptions &options) {
   std::unique_ptr<Session> session(new Session(std::move(program)));
-  Result<SymbolLimits> limits =
-      makeLimits(session->getPlan(), options.symbols);
+  Result<SymbolLimits> limits = makeLimits(session->getPlan(), options.symbols);
   if (!limits)
     return limits.getStatus();
   session->limits = limits.take();
@@ -121,8 +120,8 @@ Status Session::runLocked(uint32_t entry, std::span<const Argument> inputs,
           runner.binder.bind(inputs, outputs, symbols, symbolValues);
       !status)
     return status;
-  if (Status status = runner.commands->resolve(symbolValues,
-                                               {stateMemory, &workspace});
+  if (Status status =
+          runner.commands->resolve(symbolValues, {stateMemory, &workspace});
       !status)
     return status;
   return runner.commands->run(runner.binder, hookPointers);

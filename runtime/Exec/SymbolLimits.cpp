@@ -4,8 +4,8 @@
 
 using namespace weft::rt;
 
-Result<SymbolLimits>
-weft::rt::makeLimits(const Plan &plan, std::span<const SymbolValue> given) {
+Result<SymbolLimits> weft::rt::makeLimits(const Plan &plan,
+                                          std::span<const SymbolValue> given) {
   SymbolLimits limits;
   limits.maximum.assign(plan.symbols.size(), 0);
   std::vector<bool> seen(plan.symbols.size());

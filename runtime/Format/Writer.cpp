@@ -212,12 +212,12 @@ public:
   }
 
   Status finish() override {
-    if (Status status = getFailure(); !status)
-      return status;
-    Status status = writeRest();
+    Status status = getFailure();
+    if (status)
+      status = writeRest();
+    // Removes what has not got its name.
     artifact.reset();
     weights.reset();
-    // Whatever comes after finish() is refused.
     (void)fail(status ? Status::invalid("the artifact is already finished")
                       : status);
     return status;

@@ -2,6 +2,7 @@
 
 #include "test/artifact/TestPlan.h"
 #include "runtime/Format/Layout.h"
+#include "runtime/Format/Verify.h"
 #include "runtime/Format/Writer.h"
 
 #include <algorithm>
@@ -11,6 +12,14 @@
 
 using namespace weft::rt;
 using namespace weft::rt::test;
+
+static void check(const Status &status) {
+  if (!status) {
+    std::fprintf(stderr, "a test artifact is wrong: %s\n",
+                 status.getMessage().c_str());
+    std::abort();
+  }
+}
 
 Plan weft::rt::test::makePlan() {
   Plan plan;
@@ -134,13 +143,6 @@ std::vector<std::byte> weft::rt::test::makeParamBytes(const Plan &plan,
 
 std::string weft::rt::test::writePlan(const std::filesystem::path &path,
                                       const Plan &plan, bool externalWeights) {
-  auto check = [](const Status &status) {
-    if (!status) {
-      std::fprintf(stderr, "cannot make a test artifact: %s\n",
-                   status.getMessage().c_str());
-      std::abort();
-    }
-  };
   WriterOptions options;
   options.externalWeights = externalWeights;
   auto writer = ArtifactWriter::create(path.string(), plan, options);
@@ -188,6 +190,28 @@ void weft::rt::test::repairChecksums(std::span<std::byte> file) {
   }
   prefix.headerHash = layout::hashHeader(file.first(headerBytes));
   std::memcpy(file.data(), &prefix, sizeof(prefix));
+}
+
+void weft::rt::test::readEverything(const Artifact &artifact) {
+  const Plan &plan = artifact.getPlan();
+  check(verifyPlan(plan));
+  Xxh64 hash;
+  for (size_t i = 0; i < plan.params.size(); ++i)
+    hash.update(artifact.getParamData(i));
+  for (const Kernel &kernel : plan.kernels)
+    for (const Code &code : kernel.code)
+      hash.update(std::as_bytes(std::span<const uint8_t>(code.bytes)));
+  for (const auto &[name, bytes] : plan.tokenizerFiles)
+    hash.update(std::as_bytes(std::span<const uint8_t>(bytes)));
+  volatile uint64_t sink = hash.digest();
+  (void)sink;
+  (void)artifact.verifyData();
+  std::vector<std::string> names;
+  for (const Symbol &symbol : plan.symbols)
+    names.push_back(symbol.name);
+  for (const Entry &entry : plan.entries)
+    for (const Command &command : entry.commands)
+      (void)command.grid.print(names);
 }
 
 TemporaryFolder::TemporaryFolder() {

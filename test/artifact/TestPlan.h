@@ -4,6 +4,7 @@
 #define WEFT_TEST_ARTIFACT_TESTPLAN_H
 
 #include "runtime/Format/Plan.h"
+#include "runtime/Format/Reader.h"
 
 #include <cstddef>
 #include <filesystem>
@@ -32,6 +33,10 @@ void writeFile(const std::filesystem::path &path,
 /// Makes the header's and all sections' checksums right again where the section
 /// table can be followed, so that changed bytes reach the code behind them.
 void repairChecksums(std::span<std::byte> file);
+
+/// Reads all that an open artifact offers, so that sanitizers see every range.
+/// Fails the process if its plan does not verify.
+void readEverything(const Artifact &artifact);
 
 /// A new folder that disappears with the object.
 class TemporaryFolder {

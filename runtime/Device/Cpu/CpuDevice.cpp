@@ -143,7 +143,8 @@ CpuDevice::loadKernel(const Kernel &kernel) {
         "kernel '" + kernel.name + "' has no code for this processor; found: " +
         explainCodes(kernel) + ". Compile the model for this machine");
 
-  Result<std::unique_ptr<LoadedObject>> object = LoadedObject::load(best->bytes);
+  Result<std::unique_ptr<LoadedObject>> object =
+      LoadedObject::load(best->bytes);
   if (!object)
     return Status(object.getStatus().getCode(),
                   "code of kernel '" + kernel.name + "' for " + best->target +

@@ -54,10 +54,10 @@ Result<std::unique_ptr<ThreadPool>> ThreadPool::create(unsigned threads) {
       pool->workers.emplace_back([p = pool.get(), i] { p->work(i); });
   } catch (const std::system_error &error) {
     // The destructor joins those that did start.
-    return Status::outOfMemory(
-        "the system gave only " + std::to_string(pool->workers.size() + 1) +
-        " of " + std::to_string(threads) + " threads (" + error.what() +
-        "); ask for fewer threads");
+    return Status::outOfMemory("the system gave only " +
+                               std::to_string(pool->workers.size() + 1) +
+                               " of " + std::to_string(threads) + " threads (" +
+                               error.what() + "); ask for fewer threads");
   }
   return pool;
 }

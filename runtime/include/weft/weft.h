@@ -141,16 +141,19 @@ typedef struct weft_tensor_info {
   const char *name;
   weft_dtype dtype;
   int32_t rank;
-  /** -1 where the size depends on symbols. */
+  /** -1 where the size depends on a symbol whose value was not given. */
   int64_t shape[WEFT_MAX_RANK];
   /** The shape for people: "[tokens, 64]". */
   const char *shape_text;
 } weft_tensor_info;
 
-/** Describes the input, output or state with a number from 0. WEFT_NOT_FOUND
- *  past the last one, so that a loop can end there. */
+/** Describes the input, output or state with a number from 0, with the sizes
+ *  that it has for the given symbol values (none: NULL, 0). WEFT_NOT_FOUND past
+ *  the last one, so that a loop can end there. */
 WEFT_API weft_status weft_plan_tensor(const weft_plan *plan, const char *entry,
                                       weft_tensor_role role, size_t index,
+                                      const weft_symbol *symbols,
+                                      size_t symbol_count,
                                       weft_tensor_info *info);
 
 typedef struct weft_symbol_info {

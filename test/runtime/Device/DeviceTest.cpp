@@ -56,13 +56,12 @@ TEST_P(DeviceConformance, TellsWhatItIs) {
 }
 
 TEST_P(DeviceConformance, MemoryIsAlignedAndZeroed) {
-  for (size_t size : {size_t(0), size_t(1), size_t(4095), size_t(4097),
-                      size_t(20) << 20}) {
+  for (size_t size :
+       {size_t(0), size_t(1), size_t(4095), size_t(4097), size_t(20) << 20}) {
     DeviceMemory memory = allocate(size);
     EXPECT_NE(memory.getData(), nullptr);
     EXPECT_EQ(memory.getSize(), size);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.getData()) %
-                  Device::alignment,
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.getData()) % Device::alignment,
               0u);
     const auto *bytes = static_cast<const unsigned char *>(memory.getData());
     for (size_t i = 0; i < size; i += 509)
@@ -137,8 +136,9 @@ TEST_P(DeviceConformance, RefusesLaunchesThatDoNotFitTheKernel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, DeviceConformance,
-                         testing::Values("cpu", "null"),
-                         [](const auto &info) { return std::string(info.param); });
+                         testing::Values("cpu", "null"), [](const auto &info) {
+                           return std::string(info.param);
+                         });
 
 TEST(Device, NamesThatDoNotExistAreExplained) {
   Result<std::shared_ptr<Device>> device = createDevice("gpu9", 0);

@@ -18,7 +18,8 @@ std::unique_ptr<ThreadPool> makePool(unsigned threads) {
 }
 
 /// Runs any callable `(begin, end, worker)`.
-template <typename F> void runWith(ThreadPool &pool, int64_t items, F function) {
+template <typename F>
+void runWith(ThreadPool &pool, int64_t items, F function) {
   pool.run(
       items, 1,
       [](void *context, int64_t begin, int64_t end, unsigned worker) {

@@ -25,8 +25,8 @@ TEST(MemoryReport, CountsEachPartOfThePlan) {
   EXPECT_EQ(report->entries[0].inputs, 5u * 32 + 5 * 4);
   EXPECT_EQ(report->entries[0].outputs, 5u * 32 + 32);
   EXPECT_EQ(report->entries[0].lowerBound, 320u);
-  EXPECT_EQ(report->total, report->weights + report->code + 3200 + 384 + 192 +
-                               180 + 192);
+  EXPECT_EQ(report->total,
+            report->weights + report->code + 3200 + 384 + 192 + 180 + 192);
   EXPECT_EQ(report->total - report->lowerBound, 64u);
 }
 
@@ -39,8 +39,7 @@ TEST(MemoryReport, EqualsWhatASessionAllocates) {
       std::vector<SymbolValue> symbols = {{"rows", rows}, {"tokens", tokens}};
       std::unique_ptr<Session> session =
           Session::create(program, {symbols}).take();
-      MemoryReport report =
-          reportMemory(program->getPlan(), symbols, 1).take();
+      MemoryReport report = reportMemory(program->getPlan(), symbols, 1).take();
       EXPECT_EQ(device->getCounts().liveBytes,
                 report.stateBytes + report.workspaceBytes);
     }

@@ -130,14 +130,15 @@ TEST_F(SessionTest, ASymbolWithoutMaximumNeedsALimit) {
   ASSERT_FALSE(made.isOk());
   EXPECT_THAT(made.getStatus().getMessage(),
               HasSubstr("'tokens' has no maximum in the plan"));
-  EXPECT_OK(Session::create(program, {{{"rows", 8}, {"tokens", 4}}}).getStatus());
+  EXPECT_OK(
+      Session::create(program, {{{"rows", 8}, {"tokens", 4}}}).getStatus());
   // One that overflows 64 bits.
   made = Session::create(program, {{{"rows", 8}, {"tokens", INT64_MAX / 2}}});
   ASSERT_FALSE(made.isOk());
   EXPECT_THAT(made.getStatus().getMessage(), HasSubstr("entry 'step'"));
   // One that no machine has memory for.
-  made = Session::create(program,
-                         {{{"rows", 8}, {"tokens", int64_t(1) << 54}}});
+  made =
+      Session::create(program, {{{"rows", 8}, {"tokens", int64_t(1) << 54}}});
   ASSERT_FALSE(made.isOk());
   EXPECT_EQ(made.getStatus().getCode(), StatusCode::OutOfMemory);
   EXPECT_THAT(made.getStatus().getMessage(), HasSubstr("workspace"));
@@ -171,7 +172,8 @@ TEST_F(SessionTest, WrongArgumentsAreExplainedAndChangeNothing) {
        StatusCode::InvalidArgument, "element type bf16; expected f32"},
       {"rank", [](auto &in, auto &) { in[0].tensor.shape = shape8; },
        StatusCode::InvalidArgument, "the shape [8]; expected [tokens, 8]"},
-      {"fixed dimension", [](auto &in, auto &) { in[0].tensor.shape = shape37; },
+      {"fixed dimension",
+       [](auto &in, auto &) { in[0].tensor.shape = shape37; },
        StatusCode::InvalidArgument, "[3, 7]; expected [tokens, 8]"},
       {"contradiction", [](auto &in, auto &) { in[0].tensor.shape = shape28; },
        StatusCode::InvalidArgument,
@@ -331,21 +333,17 @@ TEST_F(SessionTest, APlanThatLeavesItsMemoryIsStopped) {
     const char *text;
   };
   const Case cases[] = {
-      {[](Plan &p) { p.entries[0].buffers[5].offset = Expr::constant(1 << 20); },
+      {[](Plan &p) {
+         p.entries[0].buffers[5].offset = Expr::constant(1 << 20);
+       },
        "buffer 'hidden' of entry 'step' needs"},
       {[](Plan &p) { p.entries[0].workspaceBytes = Expr::constant(64); },
        "the plan contradicts itself"},
-      {[](Plan &p) {
-         p.entries[0].buffers[4].shape[1] = Expr::constant(9);
-       },
+      {[](Plan &p) { p.entries[0].buffers[4].shape[1] = Expr::constant(9); },
        "buffer 'memory'"},
-      {[](Plan &p) {
-         p.entries[0].buffers[2].shape[1] = Expr::constant(9);
-       },
+      {[](Plan &p) { p.entries[0].buffers[2].shape[1] = Expr::constant(9); },
        "buffer 'weight'"},
-      {[](Plan &p) {
-         p.entries[0].buffers[6].shape[1] = Expr::constant(7);
-       },
+      {[](Plan &p) { p.entries[0].buffers[6].shape[1] = Expr::constant(7); },
        "copy 'layers.0.keep'"},
       {[](Plan &p) { p.entries[0].commands[0].grid = Expr::constant(-1); },
        "grid of 'layers.0.linear'"},

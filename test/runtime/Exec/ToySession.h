@@ -61,9 +61,10 @@ protected:
   static std::shared_ptr<Program> loadProgram(unsigned threads,
                                               Plan plan = toy::makePlan()) {
     std::shared_ptr<Device> device = createDevice("cpu", threads).take();
-    Result<std::shared_ptr<Program>> program = Program::load(
-        toy::makeArtifact(std::move(plan), {toy::makeWeight(), toy::makeBias()}),
-        device);
+    Result<std::shared_ptr<Program>> program =
+        Program::load(toy::makeArtifact(std::move(plan),
+                                        {toy::makeWeight(), toy::makeBias()}),
+                      device);
     EXPECT_OK(program.getStatus());
     return program.take();
   }

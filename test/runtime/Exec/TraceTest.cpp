@@ -142,7 +142,8 @@ TEST_F(TraceTest, NamesWithAnyBytesGiveJson) {
 }
 
 TEST_F(TraceTest, ErrorsNameTheFile) {
-  Result<std::unique_ptr<Trace>> trace = Trace::create("/no/such/folder/t.json");
+  Result<std::unique_ptr<Trace>> trace =
+      Trace::create("/no/such/folder/t.json");
   ASSERT_FALSE(trace.isOk());
   EXPECT_EQ(trace.getStatus().getCode(), StatusCode::Io);
   EXPECT_THAT(trace.getStatus().getMessage(),

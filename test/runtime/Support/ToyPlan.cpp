@@ -112,8 +112,9 @@ Entry makeEntry() {
   entry.buffers[X] = makeBuffer("x", BufferKind::Input, rowsOfTokens);
   entry.buffers[Slots] =
       makeBuffer("slots", BufferKind::Input, {tokens()}, DType::I32);
-  entry.buffers[Weight] = makeBuffer("weight", BufferKind::Param,
-                                     {constant(toy::width), constant(toy::width)});
+  entry.buffers[Weight] =
+      makeBuffer("weight", BufferKind::Param,
+                 {constant(toy::width), constant(toy::width)});
   entry.buffers[Bias] =
       makeBuffer("bias", BufferKind::Param, {constant(toy::width)});
   entry.buffers[Bias].index = 1;
@@ -139,18 +140,17 @@ Entry makeEntry() {
   keep.label = "layers.0.keep";
   keep.buffers = {Hidden, Copied};
   keep.bytes = tokens() * constant(64);
-  entry.commands = {
-      makeLaunch("layers.0.linear", 0, {X, Weight, Bias, Hidden}, {tokens()},
-                 tokens(), linearFlops, linearBytes),
-      keep,
-      makeLaunch("layers.1.linear", 0, {Copied, Weight, Bias, Y}, {tokens()},
-                 tokens(), linearFlops, linearBytes),
-      makeLaunch("memory.append", 1, {X, Slots, Memory}, {tokens(), rows()},
-                 constant(toy::width), tokens() * constant(8),
-                 tokens() * constant(96)),
-      makeLaunch("memory.sum", 2, {Memory, Sums}, {rows()},
-                 constant(toy::width), rows() * constant(8),
-                 rows() * constant(32) + constant(32))};
+  entry.commands = {makeLaunch("layers.0.linear", 0, {X, Weight, Bias, Hidden},
+                               {tokens()}, tokens(), linearFlops, linearBytes),
+                    keep,
+                    makeLaunch("layers.1.linear", 0, {Copied, Weight, Bias, Y},
+                               {tokens()}, tokens(), linearFlops, linearBytes),
+                    makeLaunch("memory.append", 1, {X, Slots, Memory},
+                               {tokens(), rows()}, constant(toy::width),
+                               tokens() * constant(8), tokens() * constant(96)),
+                    makeLaunch("memory.sum", 2, {Memory, Sums}, {rows()},
+                               constant(toy::width), rows() * constant(8),
+                               rows() * constant(32) + constant(32))};
   entry.workspaceBytes =
       Expr::ceilDiv(tokens() * constant(32), constant(64)) * constant(128);
   entry.lowerBoundBytes = tokens() * constant(64);
