@@ -512,6 +512,8 @@ Config weft::reference::parseConfig(const json &document) {
   Reader top(document, "config.json");
   Config config;
   config.family = parseFamily(top);
+  if (top.has("quantization_config"))
+    top.fail("quantization_config", "none: the weights are not plain matrices");
   Family family = config.family;
   bool isGpt2 = family == Family::Gpt2;
   auto key = [&](const char *general, const char *gpt2) {
