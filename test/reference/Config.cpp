@@ -35,8 +35,9 @@ public:
   int64_t positive(const char *key,
                    std::optional<int64_t> fallback = {}) const {
     int64_t value = integer(key, fallback);
-    if (value < 1 || value > (int64_t(1) << 31))
-      fail(key, "an integer from 1 to 2^31");
+    // Keeps products of sizes in 64 bits.
+    if (value < 1 || value > (int64_t(1) << 28))
+      fail(key, "an integer from 1 to 2^28");
     return value;
   }
   double number(const char *key, std::optional<double> fallback = {}) const {
@@ -522,6 +523,8 @@ Config weft::reference::parseConfig(const json &document) {
   config.vocabulary = top.positive("vocab_size");
   config.hidden = top.positive(key("hidden_size", "n_embd"));
   config.layers = top.positive(key("num_hidden_layers", "n_layer"));
+  if (config.layers > 65536)
+    top.fail(key("num_hidden_layers", "n_layer"), "at most 65536");
   config.heads = top.positive(key("num_attention_heads", "n_head"));
   config.maxPositions =
       top.positive(key("max_position_embeddings", "n_positions"));
