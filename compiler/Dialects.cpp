@@ -2,6 +2,7 @@
 
 #include "compiler/Dialects.h"
 
+#include "compiler/Reference.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "dialects/Weft/WeftDialect.h"
 #include "passes/Graph/Passes.h"
@@ -24,6 +25,7 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/ShardingInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -61,6 +63,7 @@
 #include "mlir/Dialect/Vector/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Vector/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/Transforms/SubsetOpInterfaceImpl.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -128,10 +131,15 @@ void weft::registerAllDialects(DialectRegistry &registry) {
 
 void weft::registerAllPasses() {
   graph::registerGraphPasses();
+  PassPipelineRegistration<>(
+      "weft-reference-to-llvm",
+      "decomposes model operations and lowers the result to LLVM",
+      buildReferenceToLlvmPipeline);
 
   affine::registerAffinePasses();
   arith::registerArithPasses();
   bufferization::registerBufferizationPasses();
+  bufferization::registerBufferizationPipelines();
   LLVM::registerLLVMPasses();
   math::registerMathPasses();
   memref::registerMemRefPasses();

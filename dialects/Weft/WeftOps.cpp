@@ -18,22 +18,55 @@ static Type getDefaultIndexType(MLIRContext *context, unsigned rank) {
                                IntegerType::get(context, 32));
 }
 
+/// `, type` when it is not the default.
 static ParseResult parseIndexTensorTypes(OpAsmParser &parser, Type &type) {
+  if (succeeded(parser.parseOptionalComma()))
+    return parser.parseType(type);
   type = getDefaultIndexType(parser.getContext(), 1);
   return success();
 }
 
-static void printIndexTensorTypes(OpAsmPrinter &, Operation *, Type) {}
-
-static ParseResult parseOptionalIndexTensorTypes(OpAsmParser &parser, Type &row,
-                                                 Type &table) {
-  row = getDefaultIndexType(parser.getContext(), 1);
-  table = getDefaultIndexType(parser.getContext(), 2);
-  return success();
+static void printIndexTensorTypes(OpAsmPrinter &printer, Operation *,
+                                  Type type) {
+  if (type != getDefaultIndexType(type.getContext(), 1))
+    printer << ", " << type;
 }
 
-static void printOptionalIndexTensorTypes(OpAsmPrinter &, Operation *, Type,
-                                          Type) {}
+/// `indices(types)` when one of them is not the default.
+static ParseResult parseAttentionIndexTypes(
+    OpAsmParser &parser,
+    const std::optional<OpAsmParser::UnresolvedOperand> &contextLengths,
+    Type &positions, Type &ids, Type &starts, Type &lengths, Type &table) {
+  SmallVector<Type *> rows = {&positions, &ids, &starts};
+  if (contextLengths)
+    rows.append({&lengths, &table});
+  if (failed(parser.parseOptionalKeyword("indices"))) {
+    for (Type *row : rows)
+      *row = getDefaultIndexType(parser.getContext(), row == &table ? 2 : 1);
+    return success();
+  }
+  if (parser.parseLParen())
+    return failure();
+  for (Type *row : rows)
+    if ((row != rows.front() && parser.parseComma()) || parser.parseType(*row))
+      return failure();
+  return parser.parseRParen();
+}
+
+static void printAttentionIndexTypes(OpAsmPrinter &printer, Operation *,
+                                     Value contextLengths, Type positions,
+                                     Type ids, Type starts, Type lengths,
+                                     Type table) {
+  SmallVector<Type> rows = {positions, ids, starts};
+  if (contextLengths)
+    rows.append({lengths, table});
+  bool isDefault = llvm::all_of(rows, [](Type type) {
+    auto rank = cast<RankedTensorType>(type).getRank();
+    return type == getDefaultIndexType(type.getContext(), rank);
+  });
+  if (!isDefault)
+    printer << " indices(" << rows << ")";
+}
 
 #define GET_OP_CLASSES
 #include "dialects/Weft/WeftOps.cpp.inc"
@@ -321,6 +354,8 @@ ParseResult DispatchOp::parse(OpAsmParser &parser, OperationState &result) {
     if (parser.resolveOperand(operand, argument.type, result.operands))
       return failure();
   result.addTypes(types);
+  ensureTerminator(*result.regions.front(), parser.getBuilder(),
+                   result.location);
   return success();
 }
 

@@ -13,7 +13,7 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Weft_FloatTensor : TensorOf<[F32, F16, BF16]>;
+def Weft_FloatTensor : RankedTensorOf<[F32, F16, BF16]>;
 def Weft_IndexTensor : RankedTensorOf<[I32]>;
 def Weft_Indices : 1DTensorOf<[I32]>;
 
@@ -225,7 +225,7 @@ def Weft_CacheAppendOp : Weft_ModelOp<"cache_append", [AllTypesMatch<["cache", "
   let results = (outs 4DTensorOf<[F32, F16, BF16]>:$result);
   let assemblyFormat = [{
     $kind $cache `,` $input `,` $slots attr-dict `:` type($cache) `,` type($input)
-    custom<IndexTensorTypes>(type($slots))
+    `` custom<IndexTensorTypes>(type($slots))
   }];
 }
 
@@ -254,6 +254,9 @@ def Weft_AttentionOp : Weft_ModelOp<"attention", [AttrSizedOperandSegments]> {
     * ragged: `key` and `value` are `[tokens, kv_heads, head_size]`; position
       j of sequence s is row `sequence_starts[s] + j`.
 
+    The types of the index tensors are written, as `indices(...)` behind the
+    result, only when a size of theirs is static.
+
     ```mlir
     %o = weft.attention %q, %k, %v positions %p sequences %ids, %starts
         context %lengths, %table {scale = 0.125 : f32, causal}
@@ -278,10 +281,9 @@ def Weft_AttentionOp : Weft_ModelOp<"attention", [AttrSizedOperandSegments]> {
     $query `,` $key `,` $value `positions` $positions `sequences` $sequence_ids
     `,` $sequence_starts (`context` $context_lengths^ `,` $block_table)? attr-dict
     `:` `(` type($query) `,` type($key) `,` type($value) `)` `->` type($result)
-    custom<IndexTensorTypes>(type($positions))
-    custom<IndexTensorTypes>(type($sequence_ids))
-    custom<IndexTensorTypes>(type($sequence_starts))
-    custom<OptionalIndexTensorTypes>(type($context_lengths), type($block_table))
+    `` custom<AttentionIndexTypes>(ref($context_lengths), type($positions),
+      type($sequence_ids), type($sequence_starts), type($context_lengths),
+      type($block_table))
   }];
   let extraClassDeclaration = [{
     bool isPaged() { return static_cast<bool>(getBlockTable()); }
