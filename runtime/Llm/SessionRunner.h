@@ -1,0 +1,55 @@
+//===- SessionRunner.h - Steps of a compiled plan -------------------------===//
+
+#ifndef WEFT_RUNTIME_LLM_SESSIONRUNNER_H
+#define WEFT_RUNTIME_LLM_SESSIONRUNNER_H
+
+#include "runtime/Exec/Session.h"
+#include "runtime/Llm/StepRunner.h"
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace weft::rt {
+
+/// Runs the entry `step` of a session. Uses only those inputs of
+/// docs/architecture.md that the entry declares: a model without positions in
+/// its arithmetic does not take them.
+class SessionRunner : public StepRunner {
+public:
+  /// `session` must outlive the runner, which needs its `cache.N` states for
+  /// itself. NotFound if the plan has no entry `step`, Unsupported naming the
+  /// input or output that is not as the step entry's definition says.
+  static Result<std::unique_ptr<SessionRunner>> create(Session &session);
+
+  StepLimits getLimits() const override { return limits; }
+  int64_t getVocabularySize() const override { return vocabularySize; }
+  Status run(const StepInputs &inputs, std::span<float> logits) override;
+
+private:
+  /// One input of the entry and where its values come from.
+  struct Input {
+    std::string_view name;
+    std::vector<int32_t> StepInputs::*values;
+    int64_t shape[2];
+    size_t rank;
+  };
+
+  explicit SessionRunner(Session &session) : session(session) {}
+
+  Status readEntry(const Entry &entry);
+  Status readLimits();
+
+  Session &session;
+  uint32_t entry = 0;
+  StepLimits limits;
+  int64_t vocabularySize = 0;
+  std::vector<Input> inputs;
+  /// Kept between steps so that a step does not allocate.
+  std::vector<Argument> arguments;
+  std::vector<SymbolValue> symbols;
+};
+
+} // namespace weft::rt
+
+#endif // WEFT_RUNTIME_LLM_SESSIONRUNNER_H
