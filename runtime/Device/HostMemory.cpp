@@ -2,7 +2,10 @@
 
 #include "runtime/Device/HostMemory.h"
 
-#include <cstdio>
+#include "runtime/Format/ByteSize.h"
+
+#include <fstream>
+#include <string>
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
 
@@ -31,27 +34,6 @@ uint64_t getMachineMemory() {
 
 } // namespace
 
-std::string weft::rt::formatBytes(uint64_t size) {
-  static constexpr const char *units[] = {"B",   "KiB", "MiB", "GiB",
-                                          "TiB", "PiB", "EiB"};
-  if (size < 1024)
-    return std::to_string(size) + " B";
-  double value = double(size);
-  size_t unit = 0;
-  // 999.5 would print as "1000", which has four digits.
-  while (value >= 999.5 && unit + 1 < std::size(units)) {
-    value /= 1024;
-    ++unit;
-  }
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.*f %s",
-                value < 9.995   ? 2
-                : value < 99.95 ? 1
-                                : 0,
-                value, units[unit]);
-  return text;
-}
-
 Result<void *> weft::rt::allocateHostMemory(size_t size,
                                             std::string_view purpose) {
   uint64_t machine = getMachineMemory();
@@ -72,6 +54,18 @@ Result<void *> weft::rt::allocateHostMemory(size_t size,
   if (mapped >= hugePageThreshold)
     madvise(data, mapped, MADV_HUGEPAGE); // Only advice; refusal is harmless.
   return data;
+}
+
+uint64_t weft::rt::getAvailableMemory() {
+  std::ifstream in("/proc/meminfo");
+  std::string name, unit;
+  uint64_t kibibytes = 0;
+  while (in >> name >> kibibytes) {
+    if (name == "MemAvailable:")
+      return kibibytes * 1024;
+    std::getline(in, unit);
+  }
+  return 0;
 }
 
 void weft::rt::freeHostMemory(void *data, size_t size) {

@@ -6,6 +6,7 @@
 #include "runtime/Format/Status.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace weft::rt {
@@ -19,8 +20,9 @@ Result<void *> allocateHostMemory(size_t size, std::string_view purpose);
 /// Frees what allocateHostMemory gave for the same size.
 void freeHostMemory(void *data, size_t size);
 
-/// "1.50 GiB", "312 B": three significant digits.
-std::string formatBytes(uint64_t size);
+/// Bytes that the system could give now without swapping (MemAvailable of
+/// /proc/meminfo); 0 if it does not tell.
+uint64_t getAvailableMemory();
 
 } // namespace weft::rt
 

@@ -1,6 +1,7 @@
 //===- ApiTest.cpp - The C interface and its C++ wrapper ------------------===//
 
 #include "runtime/include/weft/weft.hpp"
+#include "test/runtime/Support/RunCommand.h"
 #include "test/runtime/Support/ToyPlan.h"
 
 #include <array>
@@ -15,6 +16,7 @@
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+namespace test = weft::test;
 namespace toy = weft::rt::toy;
 
 namespace {
@@ -297,31 +299,23 @@ TEST_F(ApiTest, WrapperThrowsWithCodeAndSentence) {
                weft::Error);
 }
 
-/// Output and exit code of a command.
-std::pair<std::string, int> runCommand(const std::string &command) {
-  FILE *pipe = popen((command + " 2>&1").c_str(), "r");
-  std::string output;
-  char chunk[512];
-  while (size_t count = fread(chunk, 1, sizeof(chunk), pipe))
-    output.append(chunk, count);
-  int status = pclose(pipe);
-  return {output, WIFEXITED(status) ? WEXITSTATUS(status) : -1};
-}
-
 TEST_F(ApiTest, ExampleInC99Runs) {
   std::string program = WEFT_EXAMPLE_RUN_ENTRY;
-  auto [output, code] =
-      runCommand(program + " " + path + " step tokens=1 rows=16");
-  EXPECT_EQ(code, 0) << output;
+  auto run = [&](const std::string &arguments) {
+    return test::runCommand(program + " " + arguments);
+  };
+  test::CommandResult result = run(path + " step tokens=1 rows=16");
+  EXPECT_EQ(result.exitCode, 0) << result.output;
   // On zeros: W b + b, with b[o] = o and W = 2 I + 0.5 in the first column.
-  EXPECT_THAT(output, AllOf(HasSubstr("input  x [tokens, 8]"),
-                            HasSubstr("y: 0 3 6 9 12 15 18 21"),
-                            HasSubstr("sums: 0 0 0 0 0 0 0 0")));
-  EXPECT_EQ(runCommand(program).second, 2);
-  EXPECT_EQ(runCommand(program + " " + path + " step tokens").second, 2);
-  auto [missing, missingCode] = runCommand(program + " no.weft step");
-  EXPECT_EQ(missingCode, 1);
-  EXPECT_THAT(missing, HasSubstr("no.weft"));
+  EXPECT_THAT(result.output, AllOf(HasSubstr("input  x [tokens, 8]"),
+                                   HasSubstr("y: 0 3 6 9 12 15 18 21"),
+                                   HasSubstr("sums: 0 0 0 0 0 0 0 0")));
+  EXPECT_EQ(run("").exitCode, 2);
+  EXPECT_EQ(run(path + " step tokens").exitCode, 2);
+  EXPECT_EQ(run(path + " step").exitCode, 2);
+  result = run("no.weft step");
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.output, HasSubstr("no.weft"));
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include "runtime/Exec/MemoryReport.h"
 #include "runtime/Device/HostMemory.h"
 #include "runtime/Device/Null/NullDevice.h"
+#include "runtime/Format/ByteSize.h"
 #include "test/runtime/Exec/ToySession.h"
 
 using namespace weft::rt;
@@ -72,7 +73,13 @@ TEST(MemoryReport, ServingSizesBecomeTheSymbolsOfADecoder) {
               StatusCode::InvalidArgument);
 }
 
-TEST(HostMemory, FormatsBytes) {
+TEST(HostMemory, KnowsWhatIsAvailable) {
+  uint64_t available = getAvailableMemory();
+  EXPECT_GT(available, 1u << 20);
+  EXPECT_LT(available, uint64_t(1) << 50);
+}
+
+TEST(ByteSize, HasThreeDigits) {
   EXPECT_EQ(formatBytes(0), "0 B");
   EXPECT_EQ(formatBytes(1023), "1023 B");
   EXPECT_EQ(formatBytes(1024), "1.00 KiB");

@@ -1,0 +1,66 @@
+//===- Dump.h - What weft-dump prints -------------------------------------===//
+
+#ifndef WEFT_TOOLS_WEFT_DUMP_DUMP_H
+#define WEFT_TOOLS_WEFT_DUMP_DUMP_H
+
+#include "runtime/Exec/MemoryReport.h"
+#include "runtime/Format/Reader.h"
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace weft::dump {
+
+/// Every section as text for people: sizes as expressions over the symbols.
+void printPlan(const rt::Artifact &artifact, const std::string &path,
+               std::ostream &out);
+/// The same facts as JSON.
+nlohmann::ordered_json toJson(const rt::Artifact &artifact);
+
+/// Symbol names of a plan, in order, as Expr::print takes them.
+std::vector<std::string> getSymbolNames(const rt::Plan &plan);
+/// "input", "state", ...
+const char *getName(rt::BufferKind kind);
+/// "launch", "copy", "fill".
+const char *getName(rt::CommandKind kind);
+
+/// The sizes that --memory and --kernels are for, as given on the command
+/// line; 0 where nothing was given.
+struct Sizes {
+  int64_t context = 0, sequences = 0, tokens = 0;
+  std::vector<std::pair<std::string, int64_t>> symbols; ///< --symbol.
+};
+
+/// Values for the plan's symbols. What is not given comes from the plan's
+/// facts: the context from META, one sequence, `defaultTokens` (cut to the
+/// plan's limit) per step. The names refer to `sizes` or are literals.
+rt::Result<std::vector<rt::SymbolValue>>
+resolveSizes(const rt::Plan &plan, const Sizes &sizes, int64_t defaultTokens);
+
+void printMemory(const rt::MemoryReport &report,
+                 std::span<const rt::SymbolValue> symbols, unsigned threads,
+                 uint64_t availableBytes, std::ostream &out);
+nlohmann::ordered_json toJson(const rt::MemoryReport &report,
+                              std::span<const rt::SymbolValue> symbols,
+                              unsigned threads, uint64_t availableBytes);
+
+/// All launches of one kernel in one entry.
+struct KernelUse {
+  std::string entry, kernel, program, schedule;
+  int64_t launches = 0, grid = 0, flops = 0, bytes = 0; ///< Sums.
+};
+/// Per entry, most bytes first. The values are maxima as for a
+/// session; every symbol needs one.
+rt::Result<std::vector<KernelUse>>
+collectKernels(const rt::Plan &plan, std::span<const rt::SymbolValue> symbols);
+
+void printKernels(const std::vector<KernelUse> &uses,
+                  std::span<const rt::SymbolValue> symbols, std::ostream &out);
+nlohmann::ordered_json toJson(const std::vector<KernelUse> &uses);
+
+} // namespace weft::dump
+
+#endif // WEFT_TOOLS_WEFT_DUMP_DUMP_H
