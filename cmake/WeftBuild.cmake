@@ -19,9 +19,19 @@ if(WEFT_ASSERTIONS)
   add_compile_options(-UNDEBUG)
 endif()
 if(WEFT_SANITIZE)
+  # function: kernels that the runtime loads carry no type information, and the
+  # check would read the bytes before them.
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined
                       -fno-sanitize=vptr -fno-omit-frame-pointer)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    add_compile_options(-fno-sanitize=function)
+  endif()
   add_link_options(-fsanitize=address,undefined -fno-sanitize=vptr)
+endif()
+if(WEFT_FUZZ)
+  # The fuzzers need the coverage of the libraries, not only of their own file.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+  add_link_options(-fsanitize=fuzzer-no-link)
 endif()
 include_directories(${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 
