@@ -13,48 +13,69 @@
 
 using namespace weft::rt;
 
-namespace {
+static constexpr mode_t fileMode = 0666;
 
-Status getError(const std::string &what, const std::string &path, int error) {
+Status OutputFile::getError(const std::string &what) const {
   return Status::io("cannot " + what + " '" + path +
-                    "': " + std::strerror(error));
+                    "': " + std::strerror(errno));
 }
 
 /// Reserves the space now, so that a full disk is found before the work and
 /// not after it.
-Status reserve(int descriptor, const std::string &path, uint64_t size) {
-  // Writing beyond the limit would raise SIGXFSZ, which ends the process and
-  // leaves the temporary file.
+Status OutputFile::reserve(uint64_t size) const {
+  const std::string needs = "cannot write '" + path + "': it needs " +
+                            std::to_string(size) + " bytes, ";
+  // Writing beyond the limit would raise SIGXFSZ, which ends the process.
   struct rlimit limit;
   if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
       size > limit.rlim_cur)
-    return Status::io("cannot write '" + path + "': it needs " +
-                      std::to_string(size) +
-                      " bytes, the file size limit of this process is " +
+    return Status::io(needs + "the file size limit of this process is " +
                       std::to_string(limit.rlim_cur));
   if (!size || !fallocate(descriptor, 0, 0, size))
     return Status::ok();
   if (errno == ENOSPC || errno == EDQUOT) {
-    const int error = errno;
+    const std::string reason = std::strerror(errno);
     struct statvfs info;
-    std::string available;
-    if (!fstatvfs(descriptor, &info))
-      available = ", " +
-                  std::to_string(uint64_t{info.f_bavail} * info.f_frsize) +
-                  " are free";
-    return Status::io("cannot write '" + path + "': it needs " +
-                      std::to_string(size) + " bytes" + available + " (" +
-                      std::strerror(error) + ")");
+    if (fstatvfs(descriptor, &info))
+      return Status::io(needs + "there are fewer: " + reason);
+    return Status::io(needs +
+                      std::to_string(uint64_t{info.f_bavail} * info.f_frsize) +
+                      " are free: " + reason);
   }
   // Not every file system can reserve.
-  if (!ftruncate(descriptor, size))
-    return Status::ok();
-  return getError("reserve space for", path, errno);
+  return ftruncate(descriptor, size) ? getError("reserve space for")
+                                     : Status::ok();
 }
 
-} // namespace
+bool OutputFile::openWithoutName() {
+  descriptor =
+      open(getFolder(path).c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, fileMode);
+  if (descriptor < 0)
+    return false;
+  // commit() needs /proc, which may be missing in a container.
+  if (!access(getDescriptorPath().c_str(), R_OK))
+    return true;
+  close(std::exchange(descriptor, -1));
+  return false;
+}
 
-Result<OutputFile> OutputFile::create(const std::string &path, uint64_t size) {
+template <typename Use> bool OutputFile::takeTemporaryName(Use use) {
+  constexpr int maxTries = 100;
+  for (int i = 0; i < maxTries; ++i) {
+    const std::string name =
+        path + ".tmp-" + std::to_string(getpid()) + "-" + std::to_string(i);
+    if (use(name.c_str())) {
+      temporary = name;
+      return true;
+    }
+    if (errno != EEXIST)
+      return false;
+  }
+  return false;
+}
+
+Result<OutputFile> OutputFile::create(const std::string &path, uint64_t size,
+                                      Naming naming) {
   // A rename would replace a device or pipe of that name.
   struct stat info;
   if (!stat(path.c_str(), &info) && !S_ISREG(info.st_mode))
@@ -62,31 +83,30 @@ Result<OutputFile> OutputFile::create(const std::string &path, uint64_t size) {
                       (S_ISDIR(info.st_mode) ? "a folder" : "no regular file"));
   OutputFile file;
   file.path = path;
-  constexpr int maxTries = 100;
-  for (int i = 0; i < maxTries && file.descriptor < 0; ++i) {
-    file.temporary =
-        path + ".tmp-" + std::to_string(getpid()) + "-" + std::to_string(i);
-    file.descriptor = open(file.temporary.c_str(),
-                           O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file.descriptor < 0 && errno != EEXIST)
-      break;
+  if (naming == Naming::Temporary || !file.openWithoutName()) {
+    const bool isOpen = file.takeTemporaryName([&](const char *name) {
+      file.descriptor =
+          open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, fileMode);
+      return file.descriptor >= 0;
+    });
+    if (!isOpen)
+      return file.getError("write");
   }
-  if (file.descriptor < 0)
-    return getError("write", path, errno);
-  if (Status status = reserve(file.descriptor, path, size); !status)
+  if (Status status = file.reserve(size); !status)
     return status;
   return file;
 }
 
 OutputFile::OutputFile(OutputFile &&other) noexcept
-    : path(std::move(other.path)), temporary(std::move(other.temporary)),
+    : path(std::move(other.path)),
+      temporary(std::exchange(other.temporary, {})),
       descriptor(std::exchange(other.descriptor, -1)) {}
 
 OutputFile::~OutputFile() {
-  if (descriptor < 0)
-    return;
-  close(descriptor);
-  unlink(temporary.c_str());
+  if (descriptor >= 0)
+    close(descriptor);
+  if (!temporary.empty())
+    unlink(temporary.c_str());
 }
 
 Status OutputFile::write(uint64_t offset,
@@ -97,7 +117,7 @@ Status OutputFile::write(uint64_t offset,
     if (written < 0) {
       if (errno == EINTR)
         continue;
-      return getError("write", path, errno);
+      return getError("write");
     }
     offset += written;
     bytes = bytes.subspan(written);
@@ -105,21 +125,34 @@ Status OutputFile::write(uint64_t offset,
   return Status::ok();
 }
 
+std::string OutputFile::getDescriptorPath() const {
+  return "/proc/self/fd/" + std::to_string(descriptor);
+}
+
+Result<MappedFile> OutputFile::map() const {
+  return MappedFile::open(temporary.empty() ? getDescriptorPath() : temporary);
+}
+
 Status OutputFile::sync() const {
-  return fsync(descriptor) ? getError("sync", path, errno) : Status::ok();
+  return fsync(descriptor) ? getError("sync") : Status::ok();
 }
 
 Status OutputFile::commit() {
+  // linkat cannot replace a file, so the way leads over a temporary name.
+  if (temporary.empty()) {
+    const std::string source = getDescriptorPath();
+    const bool isLinked = takeTemporaryName([&](const char *name) {
+      return !linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name,
+                     AT_SYMLINK_FOLLOW);
+    });
+    if (!isLinked)
+      return getError("name");
+  }
   // Network file systems report a failed write as late as here.
-  if (close(std::exchange(descriptor, -1))) {
-    const int error = errno;
-    unlink(temporary.c_str());
-    return getError("write", path, error);
-  }
-  if (rename(temporary.c_str(), path.c_str())) {
-    const int error = errno;
-    unlink(temporary.c_str());
-    return getError("write", path, error);
-  }
+  if (close(std::exchange(descriptor, -1)))
+    return getError("write");
+  if (rename(temporary.c_str(), path.c_str()))
+    return getError("write");
+  temporary.clear();
   return Status::ok();
 }

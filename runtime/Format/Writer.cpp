@@ -2,7 +2,6 @@
 
 #include "runtime/Format/Writer.h"
 #include "runtime/Format/Layout.h"
-#include "runtime/Format/MappedFile.h"
 #include "runtime/Format/OutputFile.h"
 #include "runtime/Format/Records.h"
 #include "runtime/Format/Verify.h"
@@ -262,7 +261,7 @@ private:
       param.hash = progress[i].hash.digest();
     }
     if (weights) {
-      Result<MappedFile> file = MappedFile::open(weights->getTemporaryPath());
+      Result<MappedFile> file = weights->map();
       if (!file)
         return file.getStatus();
       plan.externalFiles.back().hash = xxh64OfEnds(file->getBytes());

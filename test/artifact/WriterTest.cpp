@@ -1,14 +1,18 @@
 //===- WriterTest.cpp - A failed write leaves nothing behind --------------===//
 
 #include "runtime/Format/Writer.h"
+#include "runtime/Format/OutputFile.h"
 #include "runtime/Format/Reader.h"
 #include "test/artifact/TestPlan.h"
 
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace weft::rt;
 using namespace weft::rt::test;
@@ -196,6 +200,83 @@ TEST_F(WriterTest, DiskFullWhileWriting) {
     EXPECT_THAT(folder.list(), IsEmpty());
   }
 }
+
+TEST_F(WriterTest, KilledProcessLeavesNothing) {
+  const int probe = open((folder / "").c_str(), O_RDWR | O_TMPFILE, 0600);
+  if (probe < 0)
+    GTEST_SKIP() << "this file system has no files without names";
+  close(probe);
+  const pid_t child = fork();
+  if (!child) {
+    auto writer = ArtifactWriter::create(folder / "a.weft", makePlan());
+    const bool isWritten = writer && writeParams(**writer);
+    kill(getpid(), isWritten ? SIGKILL : SIGABRT);
+  }
+  int state = 0;
+  ASSERT_EQ(waitpid(child, &state, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(state));
+  EXPECT_EQ(WTERMSIG(state), SIGKILL);
+  EXPECT_THAT(folder.list(), IsEmpty());
+}
+
+/// Both ways to a file that appears whole or not at all.
+class OutputFileTest : public testing::TestWithParam<OutputFile::Naming> {
+protected:
+  TemporaryFolder folder;
+};
+
+TEST_P(OutputFileTest, AppearsWithCommit) {
+  const std::byte text[] = {std::byte{1}, std::byte{2}};
+  for (int round = 0; round < 2; ++round) {
+    auto file = OutputFile::create(folder / "f", 4, GetParam());
+    ASSERT_TRUE(file) << file.getStatus().getMessage();
+    EXPECT_TRUE(file->write(1, text));
+    auto mapped = file->map();
+    ASSERT_TRUE(mapped) << mapped.getStatus().getMessage();
+    EXPECT_EQ(mapped->getBytes()[2], std::byte{2});
+    EXPECT_TRUE(file->sync());
+    Status status = file->commit();
+    EXPECT_TRUE(status) << status.getMessage();
+    EXPECT_THAT(folder.list(), ElementsAre("f"));
+    EXPECT_THAT(
+        readFile(folder / "f"),
+        ElementsAre(std::byte{0}, std::byte{1}, std::byte{2}, std::byte{0}));
+  }
+}
+
+TEST_P(OutputFileTest, DisappearsWithoutCommit) {
+  {
+    auto file = OutputFile::create(folder / "f", 4, GetParam());
+    ASSERT_TRUE(file);
+    OutputFile moved = file.take();
+  }
+  EXPECT_THAT(folder.list(), IsEmpty());
+}
+
+TEST_P(OutputFileTest, DisappearsWhenItsNameIsTaken) {
+  auto file = OutputFile::create(folder / "f", 4, GetParam());
+  ASSERT_TRUE(file);
+  std::filesystem::create_directory(folder / "f");
+  {
+    OutputFile moved = file.take();
+    EXPECT_EQ(moved.commit().getCode(), StatusCode::Io);
+  }
+  EXPECT_THAT(folder.list(), ElementsAre("f"));
+}
+
+TEST_P(OutputFileTest, SecondWriterOfTheSameFile) {
+  auto first = OutputFile::create(folder / "f", 1, GetParam());
+  auto second = OutputFile::create(folder / "f", 2, GetParam());
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(second->commit());
+  EXPECT_TRUE(first->commit());
+  EXPECT_EQ(readFile(folder / "f").size(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Namings, OutputFileTest,
+                         testing::Values(OutputFile::Naming::Late,
+                                         OutputFile::Naming::Temporary));
 
 TEST_F(WriterTest, FolderThatIsNotThere) {
   auto writer = ArtifactWriter::create(folder / "no/a.weft", makePlan());
