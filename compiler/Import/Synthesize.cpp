@@ -115,6 +115,23 @@ SynthesizedWeights::create(std::vector<SynthesizedTensor> tensors,
   return result;
 }
 
+Expected<std::unique_ptr<SynthesizedWeights>>
+SynthesizedWeights::create(const ModelConfig &config,
+                           const ModelWeights &weights, uint64_t seed) {
+  std::vector<SynthesizedTensor> tensors;
+  for (const TensorUse &use : weights.tensors) {
+    SynthesizedTensor tensor;
+    tensor.name = use.name;
+    tensor.shape.assign(use.shape.begin(), use.shape.end());
+    if (use.role == TensorRole::Norm || use.role == TensorRole::NormOffset) {
+      tensor.mean = use.role == TensorRole::Norm ? 1.0 : 0.0;
+      tensor.deviation = 0;
+    }
+    tensors.push_back(std::move(tensor));
+  }
+  return create(std::move(tensors), config.dtype, seed);
+}
+
 void SynthesizedWeights::readChecked(const TensorInfo &tensor, uint64_t offset,
                                      MutableArrayRef<uint8_t> bytes) const {
   size_t index = &tensor - infos.data();

@@ -9,6 +9,7 @@
 #ifndef WEFT_COMPILER_IMPORT_SYNTHESIZE_H
 #define WEFT_COMPILER_IMPORT_SYNTHESIZE_H
 
+#include "models/common/ModelWeights.h"
 #include "models/common/WeightSource.h"
 
 #include <memory>
@@ -32,6 +33,11 @@ public:
   static llvm::Expected<std::unique_ptr<SynthesizedWeights>>
   create(std::vector<SynthesizedTensor> tensors, ElementType type,
          uint64_t seed);
+
+  /// All tensors of a model, in the config's type: matrices, embeddings and
+  /// biases with deviation 0.02, norms such that they only normalise.
+  static llvm::Expected<std::unique_ptr<SynthesizedWeights>>
+  create(const ModelConfig &config, const ModelWeights &weights, uint64_t seed);
 
   llvm::ArrayRef<TensorInfo> getTensors() const override { return infos; }
   std::optional<llvm::ArrayRef<uint8_t>>

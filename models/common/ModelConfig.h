@@ -83,6 +83,13 @@ struct MoeConfig {
   std::vector<bool> sparseLayers;
 };
 
+/// How a checkpoint recommends to choose tokens.
+struct GenerationDefaults {
+  bool sample = false; ///< Else the most likely token.
+  std::optional<double> temperature, topP, minP, repetitionPenalty;
+  std::optional<int64_t> topK;
+};
+
 struct ModelConfig {
   Family family = Family::Llama;
   ElementType dtype = ElementType::F32; ///< Of the weights: f32, f16 or bf16.
@@ -101,6 +108,7 @@ struct ModelConfig {
   int64_t contextLength = 0;
 
   double normEpsilon = 1e-6;
+  double normOffset = 0; ///< Added to stored norm weights; gemma: 1.
   ActivationKind activation = ActivationKind::Silu;
   bool tiedEmbeddings = false; ///< The output head is the token embedding.
   bool qkvBias = false;
@@ -126,6 +134,8 @@ struct ModelConfig {
   std::vector<int64_t> eosTokenIds;
   std::optional<int64_t> bosTokenId;
   std::optional<int64_t> padTokenId;
+
+  GenerationDefaults generation;
 
   bool isEncoder() const { return family == Family::Bert; }
   /// The table of a layer. Only for models with RoPE.

@@ -114,6 +114,34 @@ static std::optional<json::Object> extractTextConfig(ConfigReader &reader) {
   return merged;
 }
 
+/// A recommendation that makes no sense is dropped with a warning: it does not
+/// change what the model computes.
+static std::optional<double> readRecommendation(ConfigReader &reader,
+                                                StringRef key, double min,
+                                                double max) {
+  if (!reader.has(key))
+    return std::nullopt;
+  std::optional<double> value = reader.get(key)->getAsNumber();
+  if (value && *value >= min && *value <= max)
+    return value;
+  reader.getReport().warning(
+      reader.getWhere() + ": " + key, printJson(*reader.get(key)),
+      "a number from " + Twine(int64_t(min)) + " to " + Twine(int64_t(max)),
+      "it is not used");
+  return std::nullopt;
+}
+
+static void readSampling(ConfigReader &reader, GenerationDefaults &defaults) {
+  defaults.sample = reader.getBool("do_sample", false);
+  defaults.temperature = readRecommendation(reader, "temperature", 0, 1000);
+  defaults.topP = readRecommendation(reader, "top_p", 0, 1);
+  defaults.minP = readRecommendation(reader, "min_p", 0, 1);
+  defaults.repetitionPenalty =
+      readRecommendation(reader, "repetition_penalty", 0, 1000);
+  if (auto count = readRecommendation(reader, "top_k", 0, 1 << 30))
+    defaults.topK = static_cast<int64_t>(*count);
+}
+
 static void readGenerationConfig(const json::Value *generation,
                                  ModelConfig &config, ImportReport &report) {
   if (!generation)
@@ -124,7 +152,6 @@ static void readGenerationConfig(const json::Value *generation,
     report.error(where, printJson(*generation), "an object");
     return;
   }
-  // The other keys are defaults of decoding, for whoever runs the model.
   ConfigReader reader(*object, where.str(), report);
   if (auto ids = reader.getIntOrInts("eos_token_id"))
     config.eosTokenIds = *ids;
@@ -134,6 +161,7 @@ static void readGenerationConfig(const json::Value *generation,
   if (reader.has("pad_token_id"))
     config.padTokenId =
         reader.getOptionalInt("pad_token_id", {}, -1, INT32_MAX);
+  readSampling(reader, config.generation);
 }
 
 /// Some configs write -1 for "there is no such token".

@@ -393,6 +393,7 @@ void Parser::parseGemmaCommon() {
   config.qkvBias = config.attentionOutputBias =
       reader.getBool("attention_bias", false);
   config.embeddingScale = std::sqrt(double(config.hiddenSize));
+  config.normOffset = 1;
   double scalar = reader.getDouble("query_pre_attn_scalar", 256);
   if (!(scalar > 0) || !std::isfinite(scalar))
     reader.reject("query_pre_attn_scalar", "a positive number");

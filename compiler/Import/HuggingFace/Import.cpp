@@ -1,0 +1,167 @@
+//===- Import.cpp - A Hugging Face checkpoint folder as a whole -----------===//
+
+#include "compiler/Import/HuggingFace/Import.h"
+
+#include "compiler/Import/CheckpointFolder.h"
+#include "compiler/Import/Folder.h"
+#include "compiler/Import/Synthesize.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+
+namespace weft {
+
+static constexpr size_t maxConfigBytes = 16 << 20;
+static constexpr size_t maxTokenizerBytes = 256 << 20;
+
+static constexpr StringRef tokenizerNames[] = {
+    "added_tokens.json", "chat_template.jinja",     "merges.txt",
+    "tokenizer.json",    "tokenizer.model",         "tokenizer_config.json",
+    "vocab.json",        "special_tokens_map.json", "vocab.txt"};
+
+/// Generated from bench/configs.
+static constexpr struct {
+  StringRef name, text;
+} builtinConfigs[] = {
+#include "compiler/Import/BuiltinConfigs.inc"
+};
+
+std::vector<StringRef> getBuiltinConfigs() {
+  std::vector<StringRef> names;
+  for (const auto &config : builtinConfigs)
+    names.push_back(config.name);
+  return names;
+}
+
+static std::string readOrReport(const Folder &folder, StringRef name,
+                                size_t maxBytes, ImportReport &report,
+                                StringRef expected) {
+  auto text = folder.readText(name, maxBytes);
+  if (text)
+    return std::move(*text);
+  report.error(folder.getPath() + "/" + name, toString(text.takeError()),
+               expected);
+  return "";
+}
+
+static std::optional<Folder> openFolder(StringRef path, bool followLinks,
+                                        ImportReport &report) {
+  auto folder = Folder::open(path, followLinks);
+  if (folder)
+    return std::move(*folder);
+  report.error(path, toString(folder.takeError()),
+               "a checkpoint folder with config.json and model.safetensors");
+  return std::nullopt;
+}
+
+static std::optional<ModelConfig> readConfig(const Folder &folder,
+                                             const ImportOptions &options,
+                                             ImportReport &report) {
+  size_t errorsBefore = report.getErrorCount();
+  std::string config =
+      readOrReport(folder, "config.json", maxConfigBytes, report,
+                   "the config.json of a Hugging Face checkpoint");
+  if (report.getErrorCount() != errorsBefore)
+    return std::nullopt;
+  std::string generation;
+  if (folder.exists("generation_config.json"))
+    generation = readOrReport(folder, "generation_config.json", maxConfigBytes,
+                              report, "a readable file");
+  return parseHuggingFaceConfig(config, generation, options.config, report);
+}
+
+static void readTokenizer(const Folder &folder, ImportedModel &model,
+                          ImportReport &report) {
+  for (StringRef name : tokenizerNames)
+    if (folder.exists(name))
+      model.tokenizerFiles.emplace_back(
+          name.str(), readOrReport(folder, name, maxTokenizerBytes, report,
+                                   "a readable tokenizer file"));
+}
+
+static std::string nameOf(StringRef path) {
+  SmallString<128> full(path);
+  sys::fs::make_absolute(full);
+  sys::path::remove_dots(full, /*remove_dot_dot=*/true);
+  return sys::path::filename(full.str().rtrim('/')).str();
+}
+
+std::optional<ImportedModel> importCheckpoint(StringRef path,
+                                              const ImportOptions &options,
+                                              ImportReport &report) {
+  size_t errorsBefore = report.getErrorCount();
+  auto folder = openFolder(path, options.followLinks, report);
+  if (!folder)
+    return std::nullopt;
+  ImportedModel model;
+  model.name = nameOf(path);
+  std::optional<ModelConfig> config = readConfig(*folder, options, report);
+  model.source = CheckpointFolder::open(*folder, report);
+  readTokenizer(*folder, model, report);
+  if (config && model.source) {
+    model.config = std::move(*config);
+    model.weights = describeWeights(model.config, model.source.get());
+    checkWeights(model.config, model.weights, *model.source, report);
+  }
+  if (report.getErrorCount() != errorsBefore)
+    return std::nullopt;
+  return model;
+}
+
+/// The config that the argument of --synthesize names.
+static std::optional<ModelConfig> findConfig(StringRef path,
+                                             const ImportOptions &options,
+                                             ImportedModel &model,
+                                             ImportReport &report) {
+  for (const auto &builtin : builtinConfigs)
+    if (builtin.name == path) {
+      model.name = path.str();
+      return parseHuggingFaceConfig(builtin.text, "", options.config, report);
+    }
+  bool isFile = sys::fs::is_regular_file(path);
+  if (!isFile && !sys::fs::is_directory(path)) {
+    report.error("--synthesize", "'" + path + "'",
+                 "a config.json, a folder with one, or one of " +
+                     join(getBuiltinConfigs(), " "));
+    return std::nullopt;
+  }
+  StringRef folderPath = path;
+  if (isFile)
+    folderPath = sys::path::has_parent_path(path) ? sys::path::parent_path(path)
+                                                  : StringRef(".");
+  auto folder = openFolder(folderPath, options.followLinks, report);
+  if (!folder)
+    return std::nullopt;
+  model.name = isFile ? sys::path::stem(path).str() : nameOf(path);
+  if (!isFile) {
+    readTokenizer(*folder, model, report);
+    return readConfig(*folder, options, report);
+  }
+  std::string text = readOrReport(*folder, sys::path::filename(path),
+                                  maxConfigBytes, report, "a config");
+  return parseHuggingFaceConfig(text, "", options.config, report);
+}
+
+std::optional<ImportedModel> synthesizeModel(StringRef path, uint64_t seed,
+                                             const ImportOptions &options,
+                                             ImportReport &report) {
+  size_t errorsBefore = report.getErrorCount();
+  ImportedModel model;
+  std::optional<ModelConfig> config = findConfig(path, options, model, report);
+  if (!config || report.getErrorCount() != errorsBefore)
+    return std::nullopt;
+  model.config = std::move(*config);
+  model.weights = describeWeights(model.config, nullptr);
+  auto source = SynthesizedWeights::create(model.config, model.weights, seed);
+  if (!source) {
+    report.error(path, toString(source.takeError()), "a model of smaller size");
+    return std::nullopt;
+  }
+  model.source = std::move(*source);
+  return model;
+}
+
+} // namespace weft
