@@ -440,6 +440,18 @@ Status weft::rt::verifyPlan(const Plan &plan) { return Verifier(plan).run(); }
 
 bool weft::rt::isUtf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
+    // Eight characters of ASCII at once: debug texts have megabytes of it. The
+    // subtraction borrows into a top bit where a byte is NUL.
+    constexpr uint64_t topBits = 0x8080808080808080;
+    constexpr uint64_t ones = 0x0101010101010101;
+    uint64_t word;
+    if (text.size() - i >= sizeof(word)) {
+      std::memcpy(&word, text.data() + i, sizeof(word));
+      if (!((word | (word - ones)) & topBits)) {
+        i += sizeof(word);
+        continue;
+      }
+    }
     const unsigned char lead = text[i];
     if (lead == 0)
       return false;

@@ -300,6 +300,15 @@ TEST(Verify, Utf8) {
         "a\xE2\x82"})
     EXPECT_FALSE(isUtf8(bad)) << bad;
   EXPECT_FALSE(isUtf8(std::string_view("a\0b", 3)));
+  // At every place of longer texts, as words are looked at as a whole.
+  for (size_t at = 0; at < 20; ++at)
+    for (std::string_view part :
+         {std::string_view("\0", 1), std::string_view("\x80"),
+          std::string_view("\x01\xFF"), std::string_view("\u20ac")}) {
+      std::string text(20, '\x01');
+      text.insert(at, part);
+      EXPECT_EQ(isUtf8(text), part == "\u20ac") << at;
+    }
 }
 
 } // namespace
