@@ -224,7 +224,7 @@ def Weft_CacheAppendOp : Weft_ModelOp<"cache_append", [AllTypesMatch<["cache", "
                        3DTensorOf<[F32, F16, BF16]>:$input, Weft_Indices:$slots);
   let results = (outs 4DTensorOf<[F32, F16, BF16]>:$result);
   let assemblyFormat = [{
-    $kind $cache `,` $input `,` $slots attr-dict `:` type($cache) `,` type($input)
+    `` $kind $cache `,` $input `,` $slots attr-dict `:` type($cache) `,` type($input)
     `` custom<IndexTensorTypes>(type($slots))
   }];
 }
@@ -312,7 +312,7 @@ def Weft_ActivationOp : Weft_ModelOp<"activation", [AllTypesMatch<["input", "res
   }];
   let arguments = (ins Weft_ActivationAttr:$function, Weft_FloatTensor:$input);
   let results = (outs Weft_FloatTensor:$result);
-  let assemblyFormat = "$function $input attr-dict `:` type($input)";
+  let assemblyFormat = "`` $function $input attr-dict `:` type($input)";
 }
 
 def Weft_GatedActivationOp : Weft_ModelOp<"gated_activation",
@@ -328,7 +328,7 @@ def Weft_GatedActivationOp : Weft_ModelOp<"gated_activation",
   let arguments = (ins Weft_ActivationAttr:$function, Weft_FloatTensor:$gate,
                        Weft_FloatTensor:$up);
   let results = (outs Weft_FloatTensor:$result);
-  let assemblyFormat = "$function $gate `,` $up attr-dict `:` type($gate)";
+  let assemblyFormat = "`` $function $gate `,` $up attr-dict `:` type($gate)";
 }
 
 def Weft_SoftcapOp : Weft_ModelOp<"softcap", [AllTypesMatch<["input", "result"]>]> {

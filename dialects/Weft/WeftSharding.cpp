@@ -1,101 +1,192 @@
-//===- WeftSharding.cpp - How model operations are sharded ===//
+//===- WeftSharding.cpp - How model operations are sharded ----------------===//
+//
+// Each operation says which loops it has and which of them index the leading
+// dimensions of its operands and results. A dimension behind the last indexed
+// one is never split. What a split loop means for a device that holds one part:
+//
+// * parallel: it computes its part of the result;
+// * sum: it computes a part of a sum, which an all-reduce completes. A bias is
+//   added after that. Rows of a table, or experts, that a device does not hold
+//   contribute zero;
+// * generic: it computes a part that only the operation itself can merge (the
+//   keys of an attention, the tokens of an append).
+//
+// Panels of a packed weight stand for the outputs and inputs they hold.
+//
+//===----------------------------------------------------------------------===//
 
 #include "dialects/Weft/WeftDialect.h"
 
 using namespace mlir;
 using namespace weft;
 
-SmallVector<utils::IteratorType> EmbedOp::getLoopIteratorTypes() { return {}; }
-SmallVector<shard::ReductionKind> EmbedOp::getReductionLoopIteratorKinds() {
-  return {};
+namespace {
+
+enum class Loop { Parallel, Sum, Generic };
+
+/// Loops, and for every operand and result the loops of its leading dimensions.
+struct Rule {
+  SmallVector<Loop> loops;
+  SmallVector<SmallVector<int64_t>> tensors;
+
+  SmallVector<utils::IteratorType> getIterators() const {
+    return llvm::map_to_vector(loops, [](Loop loop) {
+      return loop == Loop::Parallel ? utils::IteratorType::parallel
+                                    : utils::IteratorType::reduction;
+    });
+  }
+
+  SmallVector<shard::ReductionKind> getReductionKinds() const {
+    SmallVector<shard::ReductionKind> kinds;
+    for (Loop loop : loops)
+      if (loop != Loop::Parallel)
+        kinds.push_back(loop == Loop::Sum ? shard::ReductionKind::Sum
+                                          : shard::ReductionKind::Generic);
+    return kinds;
+  }
+
+  SmallVector<AffineMap> getMaps(MLIRContext *context) const {
+    SmallVector<AffineMap> maps;
+    for (ArrayRef<int64_t> dims : tensors) {
+      SmallVector<AffineExpr> exprs;
+      for (int64_t dim : dims)
+        exprs.push_back(getAffineDimExpr(dim, context));
+      maps.push_back(AffineMap::get(loops.size(), 0, exprs, context));
+    }
+    return maps;
+  }
+};
+
+} // namespace
+
+static int64_t rankOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getRank();
 }
-SmallVector<AffineMap> EmbedOp::getIndexingMaps() { return {}; }
-SmallVector<utils::IteratorType> RmsNormOp::getLoopIteratorTypes() {
-  return {};
+
+/// Loops begin, ..., end - 1.
+static SmallVector<int64_t> range(int64_t end) {
+  return llvm::to_vector(llvm::seq<int64_t>(end));
 }
-SmallVector<shard::ReductionKind> RmsNormOp::getReductionLoopIteratorKinds() {
-  return {};
+
+/// All operands and results have the same shape, computed element by element.
+static Rule getPointwiseRule(Operation *op) {
+  int64_t rank = rankOf(op->getResult(0));
+  return {SmallVector<Loop>(rank, Loop::Parallel),
+          SmallVector<SmallVector<int64_t>>(
+              op->getNumOperands() + op->getNumResults(), range(rank))};
 }
-SmallVector<AffineMap> RmsNormOp::getIndexingMaps() { return {}; }
-SmallVector<utils::IteratorType> LayerNormOp::getLoopIteratorTypes() {
-  return {};
+
+/// Rows are independent; a row is never split, nor are its parameters.
+static Rule getNormRule(Operation *op) {
+  int64_t leading = rankOf(op->getResult(0)) - 1;
+  Rule rule{SmallVector<Loop>(leading, Loop::Parallel), {range(leading)}};
+  rule.tensors.resize(op->getNumOperands());
+  rule.tensors.push_back(range(leading));
+  return rule;
 }
-SmallVector<shard::ReductionKind> LayerNormOp::getReductionLoopIteratorKinds() {
-  return {};
+
+static Rule getRule(RmsNormOp op) { return getNormRule(op); }
+static Rule getRule(LayerNormOp op) { return getNormRule(op); }
+static Rule getRule(ActivationOp op) { return getPointwiseRule(op); }
+static Rule getRule(GatedActivationOp op) { return getPointwiseRule(op); }
+static Rule getRule(SoftcapOp op) { return getPointwiseRule(op); }
+
+/// Loops: row, column, row of the table.
+static Rule getRule(EmbedOp) {
+  return {{Loop::Parallel, Loop::Parallel, Loop::Sum}, {{0}, {2, 1}, {0, 1}}};
 }
-SmallVector<AffineMap> LayerNormOp::getIndexingMaps() { return {}; }
-SmallVector<utils::IteratorType> LinearOp::getLoopIteratorTypes() { return {}; }
-SmallVector<shard::ReductionKind> LinearOp::getReductionLoopIteratorKinds() {
-  return {};
+
+/// Loops: the leading dimensions, the output n, the input k.
+static Rule getRule(LinearOp op) {
+  int64_t n = rankOf(op.getInput()) - 1, k = n + 1;
+  SmallVector<int64_t> input = range(n), result = range(n + 1);
+  input.push_back(k);
+  Rule rule{SmallVector<Loop>(n + 1, Loop::Parallel), {input, {n, k}}};
+  rule.loops.push_back(Loop::Sum);
+  if (op.getBias())
+    rule.tensors.push_back({n});
+  rule.tensors.push_back(result);
+  return rule;
 }
-SmallVector<AffineMap> LinearOp::getIndexingMaps() { return {}; }
-SmallVector<utils::IteratorType> RopeTableOp::getLoopIteratorTypes() {
-  return {};
+
+/// Loop: token.
+static Rule getRule(RopeTableOp op) {
+  Rule rule{{Loop::Parallel}, {{0}, {}}};
+  if (op.getChoice())
+    rule.tensors.push_back({0});
+  rule.tensors.append(2, {0});
+  return rule;
 }
-SmallVector<shard::ReductionKind> RopeTableOp::getReductionLoopIteratorKinds() {
-  return {};
+
+/// Loops: token, head.
+static Rule getRule(RopeOp) {
+  return {{Loop::Parallel, Loop::Parallel}, {{0, 1}, {0}, {0}, {0, 1}}};
 }
-SmallVector<AffineMap> RopeTableOp::getIndexingMaps() { return {}; }
-SmallVector<utils::IteratorType> RopeOp::getLoopIteratorTypes() { return {}; }
-SmallVector<shard::ReductionKind> RopeOp::getReductionLoopIteratorKinds() {
-  return {};
+
+/// Loops: cache block, head, token.
+static Rule getRule(CacheAppendOp) {
+  return {{Loop::Parallel, Loop::Parallel, Loop::Generic},
+          {{0, 1}, {2, 1}, {2}, {0, 1}}};
 }
-SmallVector<AffineMap> RopeOp::getIndexingMaps() { return {}; }
-SmallVector<utils::IteratorType> CacheAppendOp::getLoopIteratorTypes() {
-  return {};
+
+/// Loops: token, head, block (or row) of keys. Equal parts of the query heads
+/// and of the key heads belong together, because consecutive query heads share
+/// a key head.
+static Rule getRule(AttentionOp op) {
+  Rule rule{{Loop::Parallel, Loop::Parallel, Loop::Generic},
+            {{0, 1}, {2, 1}, {2, 1}, {0}, {0}, {}}};
+  if (op.getContextLengths())
+    rule.tensors.push_back({});
+  if (op.getBlockTable())
+    rule.tensors.push_back({});
+  rule.tensors.push_back({0, 1});
+  return rule;
 }
-SmallVector<shard::ReductionKind>
-CacheAppendOp::getReductionLoopIteratorKinds() {
-  return {};
+
+/// Loop: token.
+static Rule getRule(RouteOp) { return {{Loop::Parallel}, {{0}, {0}, {0}}}; }
+
+/// Loops: token, choice, output, input, expert.
+static Rule getRule(GroupedLinearOp op) {
+  SmallVector<int64_t> input = {0, 3};
+  if (rankOf(op.getInput()) == 3)
+    input = {0, 1, 3};
+  return {
+      {Loop::Parallel, Loop::Parallel, Loop::Parallel, Loop::Sum, Loop::Sum},
+      {input, {4, 2, 3}, {0, 1}, {0, 1, 2}}};
 }
-SmallVector<AffineMap> CacheAppendOp::getIndexingMaps() { return {}; }
-SmallVector<utils::IteratorType> AttentionOp::getLoopIteratorTypes() {
-  return {};
+
+/// Loops: token, element, choice.
+static Rule getRule(CombineOp) {
+  return {{Loop::Parallel, Loop::Parallel, Loop::Sum},
+          {{0, 2, 1}, {0, 2}, {0, 1}}};
 }
-SmallVector<shard::ReductionKind> AttentionOp::getReductionLoopIteratorKinds() {
-  return {};
-}
-SmallVector<AffineMap> AttentionOp::getIndexingMaps() { return {}; }
-SmallVector<utils::IteratorType> ActivationOp::getLoopIteratorTypes() {
-  return {};
-}
-SmallVector<shard::ReductionKind>
-ActivationOp::getReductionLoopIteratorKinds() {
-  return {};
-}
-SmallVector<AffineMap> ActivationOp::getIndexingMaps() { return {}; }
-SmallVector<utils::IteratorType> GatedActivationOp::getLoopIteratorTypes() {
-  return {};
-}
-SmallVector<shard::ReductionKind>
-GatedActivationOp::getReductionLoopIteratorKinds() {
-  return {};
-}
-SmallVector<AffineMap> GatedActivationOp::getIndexingMaps() { return {}; }
-SmallVector<utils::IteratorType> SoftcapOp::getLoopIteratorTypes() {
-  return {};
-}
-SmallVector<shard::ReductionKind> SoftcapOp::getReductionLoopIteratorKinds() {
-  return {};
-}
-SmallVector<AffineMap> SoftcapOp::getIndexingMaps() { return {}; }
-SmallVector<utils::IteratorType> RouteOp::getLoopIteratorTypes() { return {}; }
-SmallVector<shard::ReductionKind> RouteOp::getReductionLoopIteratorKinds() {
-  return {};
-}
-SmallVector<AffineMap> RouteOp::getIndexingMaps() { return {}; }
-SmallVector<utils::IteratorType> GroupedLinearOp::getLoopIteratorTypes() {
-  return {};
-}
-SmallVector<shard::ReductionKind>
-GroupedLinearOp::getReductionLoopIteratorKinds() {
-  return {};
-}
-SmallVector<AffineMap> GroupedLinearOp::getIndexingMaps() { return {}; }
-SmallVector<utils::IteratorType> CombineOp::getLoopIteratorTypes() {
-  return {};
-}
-SmallVector<shard::ReductionKind> CombineOp::getReductionLoopIteratorKinds() {
-  return {};
-}
-SmallVector<AffineMap> CombineOp::getIndexingMaps() { return {}; }
+
+/// The interface's methods, which all read the operation's rule.
+#define WEFT_SHARDING(OP)                                                      \
+  SmallVector<utils::IteratorType> OP::getLoopIteratorTypes() {                \
+    return getRule(*this).getIterators();                                      \
+  }                                                                            \
+  SmallVector<shard::ReductionKind> OP::getReductionLoopIteratorKinds() {      \
+    return getRule(*this).getReductionKinds();                                 \
+  }                                                                            \
+  SmallVector<AffineMap> OP::getIndexingMaps() {                               \
+    return getRule(*this).getMaps(getContext());                               \
+  }
+
+WEFT_SHARDING(EmbedOp)
+WEFT_SHARDING(RmsNormOp)
+WEFT_SHARDING(LayerNormOp)
+WEFT_SHARDING(LinearOp)
+WEFT_SHARDING(RopeTableOp)
+WEFT_SHARDING(RopeOp)
+WEFT_SHARDING(CacheAppendOp)
+WEFT_SHARDING(AttentionOp)
+WEFT_SHARDING(ActivationOp)
+WEFT_SHARDING(GatedActivationOp)
+WEFT_SHARDING(SoftcapOp)
+WEFT_SHARDING(RouteOp)
+WEFT_SHARDING(GroupedLinearOp)
+WEFT_SHARDING(CombineOp)
+
+#undef WEFT_SHARDING
