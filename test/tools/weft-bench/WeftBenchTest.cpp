@@ -1,0 +1,104 @@
+//===- WeftBenchTest.cpp - Figures and exit codes of weft-bench -----------===//
+
+#include "test/runtime/Llm/Support/ToyDecoder.h"
+#include "test/runtime/Support/RunCommand.h"
+#include "tools/weft-bench/Roofline.h"
+
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+using namespace weft;
+using testing::HasSubstr;
+namespace toy = weft::rt::toydecoder;
+
+namespace {
+
+class WeftBenchTest : public testing::Test {
+protected:
+  WeftBenchTest()
+      : path(testing::TempDir() + "weft-bench-" + std::to_string(getpid()) +
+             ".weft") {
+    rt::Status status = toy::writeFile(path);
+    EXPECT_TRUE(status) << status.getMessage();
+  }
+  ~WeftBenchTest() override { std::filesystem::remove(path); }
+
+  test::CommandResult run(const std::string &arguments) {
+    return test::runCommand("'" WEFT_BENCH "' '" + path + "' " + arguments +
+                            " 2>&1");
+  }
+
+  std::string path;
+};
+
+TEST_F(WeftBenchTest, JsonHasEveryFigure) {
+  test::CommandResult result =
+      run("--prompt-tokens 40 --generate-tokens 20 --depth 10 --repeat 3 "
+          "--threads 1 --seed 7 --json");
+  ASSERT_EQ(result.exitCode, 0) << result.output;
+  nlohmann::json json = nlohmann::json::parse(result.output, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << result.output;
+  EXPECT_EQ(json["model"], "story");
+  EXPECT_EQ(json["threads"], 1);
+  EXPECT_EQ(json["seed"], 7);
+  EXPECT_EQ(json["depth"], 10);
+  EXPECT_GT(json["peak_memory_bytes"], 1 << 20);
+  EXPECT_GT(json["machine"]["read_bytes_per_second"], 1e8);
+  EXPECT_GT(json["machine"]["f32_flops_per_second"], 1e8);
+  for (auto [key, tokens] : {std::pair{"prompt", 40}, {"generation", 20}}) {
+    const nlohmann::json &speed = json[key];
+    EXPECT_EQ(speed["tokens"], tokens);
+    double min = speed["tokens_per_second"]["min"];
+    double median = speed["tokens_per_second"]["median"];
+    double max = speed["tokens_per_second"]["max"];
+    EXPECT_GT(min, 0);
+    EXPECT_LE(min, median);
+    EXPECT_LE(median, max);
+    EXPECT_EQ(speed["measurement_error"], false);
+    EXPECT_NEAR(double(speed["fraction_of_bound"]) *
+                    double(speed["bound_tokens_per_second"]),
+                max, max * 1e-9);
+  }
+  // 20 rows of logits of 264 values.
+  EXPECT_EQ(json["generation"]["flops"], 20 * 264);
+  // 40 tokens in two steps of at most 32, each with two commands.
+  EXPECT_EQ(json["prompt_kernels"].size(), 2u);
+  EXPECT_EQ(json["prompt_kernels"][0]["launches"], 2);
+}
+
+TEST_F(WeftBenchTest, TextHasATableOfOperations) {
+  test::CommandResult result =
+      run("--prompt-tokens 8 --generate-tokens 8 --repeat 1 --kernels");
+  EXPECT_EQ(result.exitCode, 0);
+  EXPECT_THAT(result.output, HasSubstr("layers.*.cache (toy_remember)"));
+  EXPECT_THAT(result.output, HasSubstr("of it reached"));
+  EXPECT_THAT(result.output, HasSubstr("seed 1"));
+}
+
+TEST_F(WeftBenchTest, BadOptionsAreUsageErrors) {
+  EXPECT_EQ(run("--prompt-tokens 0 --generate-tokens 0").exitCode, 2);
+  EXPECT_EQ(run("--repeat 0").exitCode, 2);
+  EXPECT_EQ(run("--prompt-tokens=-1").exitCode, 2);
+  test::CommandResult result = run("--prompt-tokens 1000");
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.output, HasSubstr("weft-bench: error: "));
+  EXPECT_EQ(test::runCommand("'" WEFT_BENCH "' --help").exitCode, 0);
+}
+
+TEST(RooflineTest, FiguresAreThoseOfAMachine) {
+  // A processor of this century, and less than any that exists.
+  PeakFlops peak = measurePeakFlops(1);
+  EXPECT_GT(peak.f32, 1e9);
+  EXPECT_LT(peak.f32, 1e12);
+  EXPECT_FALSE(peak.instructions.empty());
+  if (peak.bf16 > 0)
+    EXPECT_LT(peak.bf16, 4 * 1e12);
+  rt::Result<double> bandwidth = measureReadBandwidth(1, 16 << 20);
+  ASSERT_TRUE(bandwidth);
+  EXPECT_GT(*bandwidth, 1e8);
+  EXPECT_LT(*bandwidth, 1e12);
+}
+
+} // namespace

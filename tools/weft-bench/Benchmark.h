@@ -1,0 +1,66 @@
+//===- Benchmark.h - Speed of prompt and generation -----------------------===//
+
+#ifndef WEFT_TOOLS_WEFTBENCH_BENCHMARK_H
+#define WEFT_TOOLS_WEFTBENCH_BENCHMARK_H
+
+#include "runtime/Format/Status.h"
+#include "tools/weft-bench/Roofline.h"
+#include "tools/weft-bench/Workload.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+struct BenchmarkOptions {
+  std::string plan;
+  int64_t promptTokens = 512, generateTokens = 128;
+  int64_t depth = 0; ///< Tokens in the cache before the prompt.
+  int64_t repeat = 5;
+  int64_t tokensPerStep = 512;
+  unsigned threads = 0; ///< 0: one per usable core.
+  uint32_t seed = 1;
+};
+
+/// Tokens per second of one kind of work, over all repetitions.
+struct Speed {
+  int64_t tokens = 0; ///< Of one repetition.
+  double median = 0, min = 0, max = 0;
+  /// What the machine's measured limits allow, and what of it `max` reached.
+  double bound = 0, fraction = 0;
+  /// "memory" or "arithmetic": what takes longer at the bound.
+  std::string limitedBy;
+  /// Of one repetition.
+  double flops = 0, bytes = 0;
+};
+
+struct BenchmarkResult {
+  std::string model, weightsDtype;
+  unsigned threads = 0;
+  Speed prompt, generation; ///< tokens 0: not asked for.
+  double openSeconds = 0;   ///< Opening the artifact and making the session.
+  int64_t peakMemoryBytes = 0;
+  /// With as many bytes as a step reads, so that a model that fits into a
+  /// cache is compared with that cache.
+  double bandwidth = 0;
+  int64_t bandwidthBufferBytes = 0;
+  PeakFlops peak;
+  std::vector<KernelRow> promptKernels, generationKernels;
+};
+
+/// Figures that no machine can reach by more than the noise of measuring mean
+/// that one of the two measurements is wrong.
+constexpr double kPossibleFraction = 1.05;
+
+rt::Result<BenchmarkResult> runBenchmark(const BenchmarkOptions &options);
+
+/// Text for people or one JSON object.
+std::string printResult(const BenchmarkOptions &options,
+                        const BenchmarkResult &result, bool kernels);
+std::string printJson(const BenchmarkOptions &options,
+                      const BenchmarkResult &result);
+
+} // namespace weft
+
+#endif // WEFT_TOOLS_WEFTBENCH_BENCHMARK_H

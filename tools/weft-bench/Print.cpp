@@ -1,0 +1,145 @@
+//===- Print.cpp - Results of weft-bench as text and JSON -----------------===//
+
+#include "tools/weft-bench/Benchmark.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdarg>
+#include <cstdio>
+
+using namespace weft;
+using Json = nlohmann::ordered_json;
+
+__attribute__((format(printf, 2, 3))) static void
+append(std::string &out, const char *format, ...) {
+  char line[512];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  out += line;
+}
+
+static bool isPossible(const Speed &speed) {
+  return speed.fraction <= kPossibleFraction;
+}
+
+static void printSpeed(std::string &out, const char *name, const Speed &speed) {
+  if (speed.tokens == 0)
+    return;
+  append(out, "%-11s %5lld tokens  %10.1f tokens/s  (min %.1f, max %.1f)\n",
+         name, (long long)speed.tokens, speed.median, speed.min, speed.max);
+  if (speed.bound == 0) {
+    append(out, "%-11s no bound: the plan does not say what it does\n", "");
+    return;
+  }
+  append(out, "%-11s bound %.1f tokens/s by %s; %.3g %% of it reached\n", "",
+         speed.bound, speed.limitedBy.c_str(), speed.fraction * 100);
+  if (!isPossible(speed))
+    append(out,
+           "%-11s MEASUREMENT ERROR: faster than the bound; the limits were "
+           "measured on a disturbed machine, or the plan overstates its work\n",
+           "");
+}
+
+static void printKernels(std::string &out, const char *title,
+                         const std::vector<KernelRow> &rows) {
+  if (rows.empty())
+    return;
+  double total = 0;
+  for (const KernelRow &row : rows)
+    total += row.seconds;
+  append(out, "\n%s\n%6s %9s %8s %9s %9s  %-12s %s\n", title, "time", "ms",
+         "launches", "GB/s", "GFLOP/s", "target", "operation (kernel)");
+  for (const KernelRow &row : rows) {
+    double seconds = std::max(row.seconds, 1e-9);
+    append(out, "%5.1f%% %9.3f %8lld %9.2f %9.2f  %-12s %s%s%s%s\n",
+           100 * row.seconds / std::max(total, 1e-9), row.seconds * 1e3,
+           (long long)row.launches, double(row.bytes) / seconds * 1e-9,
+           double(row.flops) / seconds * 1e-9, row.target.c_str(),
+           row.label.substr(0, 80).c_str(), row.kernel.empty() ? "" : " (",
+           row.kernel.substr(0, 80).c_str(), row.kernel.empty() ? "" : ")");
+  }
+}
+
+std::string weft::printResult(const BenchmarkOptions &options,
+                              const BenchmarkResult &result, bool kernels) {
+  std::string out;
+  append(out, "model       %s, %s weights, %u threads, depth %lld, seed %u\n",
+         result.model.substr(0, 200).c_str(),
+         result.weightsDtype.empty() ? "?" : result.weightsDtype.c_str(),
+         result.threads, (long long)options.depth, options.seed);
+  append(
+      out, "machine     %.1f GB/s read (%.1f MiB buffer), %.1f GFLOP/s f32, ",
+      result.bandwidth * 1e-9, double(result.bandwidthBufferBytes) / (1 << 20),
+      result.peak.f32 * 1e-9);
+  if (result.peak.bf16 > 0)
+    append(out, "%.1f GFLOP/s bf16, ", result.peak.bf16 * 1e-9);
+  append(out, "%s\n", result.peak.instructions.c_str());
+  append(out, "open        %.3f s, peak memory %.1f MiB\n", result.openSeconds,
+         double(result.peakMemoryBytes) / (1 << 20));
+  printSpeed(out, "prompt", result.prompt);
+  printSpeed(out, "generation", result.generation);
+  if (kernels) {
+    printKernels(out, "prompt, by operation", result.promptKernels);
+    printKernels(out, "generation, by operation", result.generationKernels);
+  }
+  return out;
+}
+
+static Json toJson(const Speed &speed) {
+  if (speed.tokens == 0)
+    return nullptr;
+  Json json = {
+      {"tokens", speed.tokens},
+      {"tokens_per_second",
+       {{"median", speed.median}, {"min", speed.min}, {"max", speed.max}}},
+      {"flops", speed.flops},
+      {"bytes", speed.bytes}};
+  if (speed.bound > 0) {
+    json["bound_tokens_per_second"] = speed.bound;
+    json["fraction_of_bound"] = speed.fraction;
+    json["limited_by"] = speed.limitedBy;
+    json["measurement_error"] = !isPossible(speed);
+  }
+  return json;
+}
+
+static Json toJson(const std::vector<KernelRow> &rows) {
+  Json list = Json::array();
+  for (const KernelRow &row : rows)
+    list.push_back({{"operation", row.label},
+                    {"kernel", row.kernel},
+                    {"target", row.target},
+                    {"launches", row.launches},
+                    {"seconds", row.seconds},
+                    {"flops", row.flops},
+                    {"bytes", row.bytes}});
+  return list;
+}
+
+std::string weft::printJson(const BenchmarkOptions &options,
+                            const BenchmarkResult &result) {
+  Json json = {{"plan", options.plan},
+               {"model", result.model},
+               {"weights_dtype", result.weightsDtype},
+               {"threads", result.threads},
+               {"depth", options.depth},
+               {"repeat", options.repeat},
+               {"tokens_per_step", options.tokensPerStep},
+               {"seed", options.seed},
+               {"open_seconds", result.openSeconds},
+               {"peak_memory_bytes", result.peakMemoryBytes},
+               {"machine",
+                {{"read_bytes_per_second", result.bandwidth},
+                 {"read_buffer_bytes", result.bandwidthBufferBytes},
+                 {"f32_flops_per_second", result.peak.f32},
+                 {"bf16_flops_per_second", result.peak.bf16},
+                 {"instructions", result.peak.instructions}}},
+               {"prompt", toJson(result.prompt)},
+               {"generation", toJson(result.generation)},
+               {"prompt_kernels", toJson(result.promptKernels)},
+               {"generation_kernels", toJson(result.generationKernels)}};
+  // Names come from a file and may not be UTF-8.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}

@@ -1,0 +1,88 @@
+//===- weft-bench.cpp - Speed of a compiled model -------------------------===//
+
+#include "tools/common/CommandLine.h"
+#include "tools/weft-bench/Benchmark.h"
+
+#include <cstdio>
+
+using namespace weft;
+
+static constexpr const char *kDescription =
+    R"(Measures how fast a compiled model computes a prompt and generates.
+
+  weft-bench model.weft --prompt-tokens 512 --generate-tokens 128
+
+The prompt has random ids. Two repetitions warm up, the others are timed.)";
+
+static constexpr const char *kFooter =
+    R"(Each figure comes with its bound: the larger of the bytes that the plan has to
+read divided by the measured read bandwidth, and its FLOPs divided by the
+measured peak, both with the same number of threads. A figure above its bound is
+reported as an error of the measurement, with exit code 1.
+
+--depth N measures with N tokens in the cache before the prompt; --kernels says
+where the time goes (from a repetition of its own).
+Exit codes: 0 done, 1 an error that is explained on standard error, 2 wrong
+command line, 70 a bug in Weft.)";
+
+static int run(int argc, char **argv) {
+  CLI::App app(kDescription, "weft-bench");
+  app.footer(kFooter);
+  BenchmarkOptions options;
+  bool json = false, kernels = false;
+  constexpr int64_t most = 1 << 30;
+  app.add_option("plan", options.plan, "The compiled model (.weft)")
+      ->required();
+  app.add_option("--prompt-tokens", options.promptTokens,
+                 "Tokens of the prompt; 0: none")
+      ->check(CLI::Range(int64_t(0), most))
+      ->capture_default_str();
+  app.add_option("--generate-tokens", options.generateTokens,
+                 "Tokens to generate; 0: none")
+      ->check(CLI::Range(int64_t(0), most))
+      ->capture_default_str();
+  app.add_option("--depth", options.depth,
+                 "Tokens in the cache before the prompt")
+      ->check(CLI::Range(int64_t(0), most))
+      ->capture_default_str();
+  app.add_option("--repeat", options.repeat, "Timed repetitions")
+      ->check(CLI::Range(int64_t(1), int64_t(10000)))
+      ->capture_default_str();
+  app.add_option("--tokens-per-step", options.tokensPerStep,
+                 "Longer prompts are computed in pieces of this size")
+      ->check(CLI::Range(int64_t(1), most))
+      ->capture_default_str();
+  app.add_option("--threads", options.threads,
+                 "Of the kernels (default: one per usable core)");
+  app.add_option("--seed", options.seed, "Of the prompt's ids")
+      ->capture_default_str();
+  app.add_flag("--json", json, "Write one JSON object");
+  app.add_flag("--kernels", kernels, "Add a table of time by operation");
+  app.callback([&] {
+    if (options.promptTokens + options.generateTokens == 0)
+      throw CLI::ValidationError(
+          "--prompt-tokens and --generate-tokens are both 0");
+  });
+  if (std::optional<int> code = tools::parseCommandLine(app, argc, argv))
+    return *code;
+
+  rt::Result<BenchmarkResult> result = runBenchmark(options);
+  if (!result)
+    return tools::finish("weft-bench", result.getStatus());
+  std::string text = json ? printJson(options, *result)
+                          : printResult(options, *result, kernels);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
+      std::fflush(stdout) != 0)
+    return tools::finish("weft-bench",
+                         rt::Status::io("cannot write standard output"));
+  if (result->prompt.fraction <= kPossibleFraction &&
+      result->generation.fraction <= kPossibleFraction)
+    return tools::exitOk;
+  std::fprintf(stderr, "weft-bench: error: a figure is above its bound; see "
+                       "the output\n");
+  return tools::exitDiagnosed;
+}
+
+int main(int argc, char **argv) {
+  return tools::runMain("weft-bench", [&] { return run(argc, argv); });
+}
