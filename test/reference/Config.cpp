@@ -383,6 +383,12 @@ static void parseWindows(const Reader &top, Config &config) {
   if (isQwen && !top.boolean("use_sliding_window", false))
     size = 0;
   std::vector<bool> slides = slidingLayers(top, config);
+  bool isGemma =
+      config.family == Family::Gemma2 || config.family == Family::Gemma3;
+  bool isSpelledOut = isQwen && top.has("layer_types");
+  if ((isGemma || isSpelledOut) && !size &&
+      std::find(slides.begin(), slides.end(), true) != slides.end())
+    top.fail("sliding_window", "a number, as there are layers that slide");
   for (int64_t i = 0; i < config.layers; ++i)
     config.window[size_t(i)] = slides[size_t(i)] ? size : 0;
 }
@@ -533,8 +539,17 @@ Config weft::reference::parseConfig(const json &document) {
       isGpt2 ? std::optional<int64_t>(4 * config.hidden) : std::nullopt);
   // GPT-2, GPT-NeoX and BERT have no grouped heads, whatever the file says.
   bool isOld = isGpt2 || family == Family::GptNeox || family == Family::Bert;
+  static const std::map<Family, int64_t> absentKvHeads = {
+      {Family::Mistral, 8}, {Family::Mixtral, 8},  {Family::Qwen2, 32},
+      {Family::Qwen3, 32},  {Family::Qwen3Moe, 4}, {Family::Gemma2, 4},
+      {Family::Gemma3, 4}};
+  auto absent = absentKvHeads.find(family);
+  bool usesDefault = absent != absentKvHeads.end() &&
+                     !document.contains("num_key_value_heads");
   config.kvHeads =
-      isOld ? config.heads : top.positive("num_key_value_heads", config.heads);
+      isOld ? config.heads
+            : top.positive("num_key_value_heads",
+                           usesDefault ? absent->second : config.heads);
 
   bool isGemma = family == Family::Gemma2 || family == Family::Gemma3;
   config.activation =

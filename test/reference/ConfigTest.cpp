@@ -162,6 +162,8 @@ TEST(Config, QwenSlidesOnlyWhenToldTo) {
   json config = makeConfig(options);
   EXPECT_EQ(parseConfig(config).window, (std::vector<int64_t>{0, 0, 8, 8}));
   config["use_sliding_window"] = false;
+  EXPECT_THROW(parseConfig(config), Error); // layer_types says otherwise.
+  config.erase("layer_types");
   EXPECT_EQ(parseConfig(config).window, (std::vector<int64_t>{0, 0, 0, 0}));
 }
 

@@ -202,8 +202,10 @@ static void addIndexCases(std::vector<Malformation> &to) {
                      std::string("shard\0.safetensors", 18)));
   to.push_back(shard("ShardEmpty", "the shard's name is empty", ""));
   to.push_back(shard("ShardDot", "the shard's name is ..", ".."));
-  to.push_back(shard("ShardMissing", "the shard does not exist",
-                     "model-00009-of-00009.safetensors"));
+  to.push_back({"ShardMissing", "the shard does not exist", "model-00009",
+                [](const fs::path &folder) {
+                  nameShard(folder, "model-00009-of-00009.safetensors");
+                }});
   to.push_back(shard("WrongShard", "the tensor is in another shard",
                      "model-00002-of-00002.safetensors"));
   to.push_back({"TwoShards", "a tensor is in two shards", "model-0000",

@@ -143,11 +143,13 @@ static json makeLlamaLikeConfig(const RandomOptions &options) {
   if (family == "llama")
     config["mlp_bias"] = options.mlpBias;
   else
-    config["sliding_window"] =
-        options.window ? json(options.window) : json(nullptr);
+    config["sliding_window"] = options.window     ? json(options.window)
+                               : isGemma(options) ? json(options.maxPositions)
+                                                  : json(nullptr);
   if (isAnyOf(family, {"qwen2", "qwen3", "qwen3_moe"})) {
     config["use_sliding_window"] = options.window != 0;
-    config["max_window_layers"] = options.layers / 2;
+    if (family != "qwen3_moe")
+      config["max_window_layers"] = options.layers / 2;
   }
   if (isGemma(options))
     config["query_pre_attn_scalar"] = options.headSize;

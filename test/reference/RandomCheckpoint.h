@@ -32,7 +32,7 @@ struct RandomOptions {
   int64_t headSize = 16; ///< gpt2, gpt_neox, bert: hidden / heads instead.
   int64_t intermediate = 160;
   int64_t maxPositions = 256;
-  int64_t window = 0; ///< 0: none. gemma: of the sliding layers.
+  int64_t window = 0; ///< 0: none; gemma: maxPositions.
   int64_t experts = 4;
   int64_t expertsPerToken = 2;
   int64_t expertIntermediate = 48; ///< qwen3_moe
