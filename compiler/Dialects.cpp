@@ -4,8 +4,10 @@
 
 #include "compiler/Reference.h"
 #include "dialects/Plan/PlanDialect.h"
+#include "dialects/Tile/TileDialect.h"
 #include "dialects/Weft/WeftDialect.h"
 #include "passes/Graph/Passes.h"
+#include "passes/Kernel/Passes.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -114,7 +116,7 @@ static void registerConversionToLlvm(DialectRegistry &registry) {
 }
 
 void weft::registerAllDialects(DialectRegistry &registry) {
-  registry.insert<WeftDialect, plan::PlanDialect>();
+  registry.insert<WeftDialect, plan::PlanDialect, tile::TileDialect>();
   registry.insert<affine::AffineDialect, arith::ArithDialect,
                   bufferization::BufferizationDialect, cf::ControlFlowDialect,
                   func::FuncDialect, index::IndexDialect, linalg::LinalgDialect,
@@ -131,6 +133,7 @@ void weft::registerAllDialects(DialectRegistry &registry) {
 
 void weft::registerAllPasses() {
   graph::registerGraphPasses();
+  kernel::registerKernelPasses();
   PassPipelineRegistration<>(
       "weft-reference-to-llvm",
       "decomposes model operations and lowers the result to LLVM",
