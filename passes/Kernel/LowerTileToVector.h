@@ -91,8 +91,10 @@ private:
   mlir::Value rowPointer(const TileAccess &access, mlir::Value row);
   mlir::Value rowPointer(const TileAccess &access, int64_t row);
   mlir::Value loadVector(mlir::Value pointer, mlir::Type type);
-  void storeRow(mlir::Value pointer, mlir::Type element, const VectorTile &tile,
-                int64_t row, mlir::Value columns);
+  void storeRow(mlir::Value pointer, const TileAccess &access,
+                const VectorTile &tile, int64_t row, mlir::Value columns);
+  void guarded(mlir::Value count, int64_t position,
+               llvm::function_ref<void()> body);
 
   // Multiplication.
   struct MmaOperands;

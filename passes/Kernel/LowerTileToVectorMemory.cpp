@@ -159,12 +159,21 @@ LogicalResult TileEmitter::emitLoad(LoadOp op) {
   return success();
 }
 
-void TileEmitter::storeRow(Value pointer, Type element, const VectorTile &tile,
-                           int64_t row, Value columns) {
-  int64_t column = 0;
+void TileEmitter::storeRow(Value pointer, const TileAccess &access,
+                           const VectorTile &tile, int64_t row, Value columns) {
+  Type element = access.element;
+  int64_t stride = access.strides.back(), column = 0;
   for (auto [piece, width] : llvm::zip_equal(tile.row(row), tile.widths)) {
-    Value target = advance(pointer, element, column);
-    if (!columns) {
+    Value target = advance(pointer, element, column * stride);
+    if (stride != 1 && width != 1) {
+      for (int64_t i = 0; i < width; ++i) {
+        Value number = vector::ExtractOp::create(b, piece, i);
+        Value slot = advance(target, element, i * stride);
+        guarded(columns, column + i, [&] {
+          LLVM::StoreOp::create(b, number, slot, byteSize(element));
+        });
+      }
+    } else if (!columns) {
       LLVM::StoreOp::create(b, piece, target, byteSize(element));
     } else {
       // Lane i is inside if i < columns - column; the difference is made in
@@ -187,14 +196,24 @@ void TileEmitter::storeRow(Value pointer, Type element, const VectorTile &tile,
   }
 }
 
+/// Emits `body` where `position` is below `count`; everywhere without a count.
+void TileEmitter::guarded(Value count, int64_t position,
+                          function_ref<void()> body) {
+  if (!count)
+    return body();
+  Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, count,
+                                       index(position));
+  auto branch = scf::IfOp::create(b, inside, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
 LogicalResult TileEmitter::emitStore(StoreOp op) {
   auto type = cast<RankedTensorType>(op.getTile().getType());
   TileAccess access = makeAccess(op.getView(), op.getIndices(),
                                  op.getTileDims(), /*rows=*/nullptr);
   const VectorTile tile = tiles.at(op.getTile());
-  if (access.strides.back() != 1 && tile.columns > 1)
-    return op.emitError("columns must be consecutive in memory, found stride ")
-           << access.strides.back();
   if (op.getRows() && type.getRank() == 1)
     return op.emitError("'rows' needs a tile of two dimensions, found ")
            << type;
@@ -204,28 +223,19 @@ LogicalResult TileEmitter::emitStore(StoreOp op) {
   if (columns)
     full = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, columns,
                                  index(tile.columns));
-  auto storeOne = [&](int64_t r) {
-    Value pointer = tile.rows == 1 ? access.pointer : rowPointer(access, r);
-    if (!columns)
-      return storeRow(pointer, access.element, tile, r, nullptr);
-    // Masked stores are slow on some processors; most tiles are full.
-    auto branch = scf::IfOp::create(b, full, /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    storeRow(pointer, access.element, tile, r, nullptr);
-    b.setInsertionPointToStart(branch.elseBlock());
-    storeRow(pointer, access.element, tile, r, columns);
-  };
-  for (int64_t r = 0; r < tile.rows; ++r) {
-    OpBuilder::InsertionGuard guard(b);
-    if (rows) {
-      Value inside =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, rows, index(r));
-      auto branch = scf::IfOp::create(b, inside, /*withElseRegion=*/false);
+  for (int64_t r = 0; r < tile.rows; ++r)
+    guarded(rows, r, [&] {
+      Value pointer = tile.rows == 1 ? access.pointer : rowPointer(access, r);
+      if (!columns)
+        return storeRow(pointer, access, tile, r, nullptr);
+      // Masked stores are slow on some processors; most tiles are full.
+      auto branch = scf::IfOp::create(b, full, /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(branch.thenBlock());
-    }
-    storeOne(r);
-  }
+      storeRow(pointer, access, tile, r, nullptr);
+      b.setInsertionPointToStart(branch.elseBlock());
+      storeRow(pointer, access, tile, r, columns);
+    });
   return success();
 }
 
