@@ -14,10 +14,11 @@ namespace {
 // The bodies of classes, in PCRE2's spelling.
 constexpr std::string_view spaceItems =
     R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
-constexpr std::string_view alphabeticItems =
-    R"(\p{L}\p{Nl}\p{M}\x{24b6}-\x{24e9}\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})";
 constexpr std::string_view wordItems =
     R"(\p{L}\p{Nl}\p{M}\p{Nd}\p{Pc}\x{24b6}-\x{24e9}\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})";
+/// Outside of brackets Oniguruma's \w also has the superscripts and fractions
+/// of Latin-1.
+constexpr std::string_view shorthandWordExtra = R"(\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})";
 constexpr std::string_view hexItems = "0-9a-fA-F";
 
 struct Property {
@@ -28,15 +29,14 @@ struct Property {
 /// Property names of Oniguruma (POSIX brackets and long names of general
 /// categories) that PCRE2 10.42 lacks or understands differently.
 constexpr Property properties[] = {
-    {"alnum",
-     R"(\p{L}\p{Nl}\p{M}\p{Nd}\x{24b6}-\x{24e9}\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})"},
-    {"alpha", alphabeticItems},
+    {"alnum", R"(\p{Alphabetic}\p{Nd})"},
+    {"alpha", R"(\p{Alphabetic})"},
     {"ascii", R"(\x{0}-\x{7f})"},
     {"blank", R"(\p{Zs}\x{9})"},
     {"cntrl", R"(\p{Cc})"},
     {"digit", R"(\p{Nd})"},
     {"lower", R"(\p{Lowercase})"},
-    {"punct", R"(\p{P}$+<=>^`|~)"},
+    {"punct", R"(\p{P}\p{S})"},
     {"space", spaceItems},
     {"upper", R"(\p{Uppercase})"},
     {"xdigit", hexItems},
@@ -79,6 +79,17 @@ constexpr Property properties[] = {
     {"unassigned", R"(\p{Cn})"},
     {"privateuse", R"(\p{Co})"},
     {"surrogate", R"(\p{Cs})"},
+};
+
+/// Binary properties that both know; every other long name is a script.
+constexpr std::string_view binaryProperties[] = {
+    "alphabetic", "any", "asciihexdigit", "caseignorable", "cased", "dash",
+    "defaultignorablecodepoint", "diacritic", "emoji", "emojicomponent",
+    "emojimodifier", "emojimodifierbase", "emojipresentation",
+    "extendedpictographic", "extender", "graphemebase", "graphemeextend",
+    "hexdigit", "idcontinue", "idstart", "ideographic", "joincontrol",
+    "lowercase", "math", "quotationmark", "radical", "unifiedideograph",
+    "uppercase", "variationselector", "whitespace", "xidcontinue", "xidstart",
 };
 
 /// Deeper nesting is refused; real patterns have two or three levels.
@@ -161,8 +172,12 @@ void addClass(CharSet &set, std::string_view items, bool negated) {
     set.items += items;
 }
 
+std::string shorthandWord() {
+  return std::string(wordItems) + std::string(shorthandWordExtra);
+}
+
 /// Adds what \s, \W and so on mean; false when `letter` is no such class.
-bool addShorthand(CharSet &set, char letter) {
+bool addShorthand(CharSet &set, char letter, bool inBrackets) {
   switch (letter) {
   case 's':
   case 'S':
@@ -170,7 +185,8 @@ bool addShorthand(CharSet &set, char letter) {
     return true;
   case 'w':
   case 'W':
-    addClass(set, wordItems, letter == 'W');
+    addClass(set, inBrackets ? std::string(wordItems) : shorthandWord(),
+             letter == 'W');
     return true;
   case 'd':
   case 'D':
@@ -206,13 +222,16 @@ Status Translator::property(CharSet &set) {
       addClass(set, entry.items, negated);
       return Status::ok();
     }
-  // Scripts and short general categories have the same names in PCRE2, which
-  // rejects what it does not know.
   for (char c : plain)
-    if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '&' ||
-          c == '='))
+    if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')))
       return fail("a property name with strange characters");
-  set.items += (negated ? "\\P{" : "\\p{") + std::string(name) + "}";
+  // General categories, binary properties and scripts have the same names in
+  // PCRE2, which rejects what it does not know. A script by its plain name is
+  // its Script_Extensions there; Oniguruma means Script.
+  bool script = plain.size() > 2 &&
+                std::find(std::begin(binaryProperties), std::end(binaryProperties),
+                          plain) == std::end(binaryProperties);
+  set.items += (negated ? "\\P{" : "\\p{") + std::string(script ? "sc:" : "") + plain + "}";
   return Status::ok();
 }
 
@@ -319,7 +338,7 @@ Status Translator::classItem(CharSet &set) {
         return status;
       return std::string();
     }
-    if (addShorthand(set, peek())) {
+    if (addShorthand(set, peek(), true)) {
       ++at;
       isSet = true;
       return std::string();
@@ -422,12 +441,12 @@ Status Translator::escape() {
     emitAtom(set.text());
     return Status::ok();
   }
-  if (addShorthand(set, c)) {
+  if (addShorthand(set, c, false)) {
     ++at;
     emitAtom(set.text());
     return Status::ok();
   }
-  std::string word = "[" + std::string(wordItems) + "]";
+  std::string word = "[" + shorthandWord() + "]";
   std::string boundary =
       "(?<=" + word + ")(?!" + word + ")|(?<!" + word + ")(?=" + word + ")";
   switch (c) {

@@ -353,11 +353,14 @@ void readDecoder(const Json &value, const std::string &path, int depth,
   reader.finish();
 }
 
-/// Wraps the ids of a text into those of a post-processor.
-void wrap(const std::vector<int32_t> &before, const std::vector<int32_t> &after,
-          TokenizerParts &parts) {
-  parts.prefix.insert(parts.prefix.begin(), before.begin(), before.end());
-  parts.suffix.insert(parts.suffix.end(), after.begin(), after.end());
+/// Sets the ids around a text. Only one post-processor may: the tokenizers
+/// library mixes up the parts when a second one does.
+void wrap(JsonReader &reader, std::vector<int32_t> before,
+          std::vector<int32_t> after, TokenizerParts &parts) {
+  if (!parts.prefix.empty() || !parts.suffix.empty())
+    reader.reject("type", "only one post-processor that adds tokens is supported");
+  parts.prefix = std::move(before);
+  parts.suffix = std::move(after);
 }
 
 int32_t readId(const Json &value, const std::string &path, Status &error) {
@@ -408,7 +411,7 @@ void readTemplate(JsonReader &reader, Status &error, TokenizerParts &parts) {
   if (error && texts != 1)
     reader.reject("single",
                   "a template with the text exactly once is expected");
-  wrap(before, after, parts);
+  wrap(reader, std::move(before), std::move(after), parts);
 }
 
 void readPostProcessor(const Json &value, const std::string &path, int depth,
@@ -443,7 +446,8 @@ void readPostProcessor(const Json &value, const std::string &path, int depth,
     if (type == "RobertaProcessing")
       for (const char *key : {"trim_offsets", "add_prefix_space"})
         reader.optBool(key); // about offsets
-    wrap(token("cls"), token("sep"), parts);
+    std::vector<int32_t> cls = token("cls"), sep = token("sep");
+    wrap(reader, std::move(cls), std::move(sep), parts);
   } else {
     reader.reject("type", "this post-processor is not supported");
   }
