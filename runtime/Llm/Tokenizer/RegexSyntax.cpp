@@ -18,7 +18,8 @@ constexpr std::string_view wordItems =
     R"(\p{L}\p{Nl}\p{M}\p{Nd}\p{Pc}\x{24b6}-\x{24e9}\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})";
 /// Outside of brackets Oniguruma's \w also has the superscripts and fractions
 /// of Latin-1.
-constexpr std::string_view shorthandWordExtra = R"(\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})";
+constexpr std::string_view shorthandWordExtra =
+    R"(\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})";
 constexpr std::string_view hexItems = "0-9a-fA-F";
 
 struct Property {
@@ -83,13 +84,38 @@ constexpr Property properties[] = {
 
 /// Binary properties that both know; every other long name is a script.
 constexpr std::string_view binaryProperties[] = {
-    "alphabetic", "any", "asciihexdigit", "caseignorable", "cased", "dash",
-    "defaultignorablecodepoint", "diacritic", "emoji", "emojicomponent",
-    "emojimodifier", "emojimodifierbase", "emojipresentation",
-    "extendedpictographic", "extender", "graphemebase", "graphemeextend",
-    "hexdigit", "idcontinue", "idstart", "ideographic", "joincontrol",
-    "lowercase", "math", "quotationmark", "radical", "unifiedideograph",
-    "uppercase", "variationselector", "whitespace", "xidcontinue", "xidstart",
+    "alphabetic",
+    "any",
+    "asciihexdigit",
+    "caseignorable",
+    "cased",
+    "dash",
+    "defaultignorablecodepoint",
+    "diacritic",
+    "emoji",
+    "emojicomponent",
+    "emojimodifier",
+    "emojimodifierbase",
+    "emojipresentation",
+    "extendedpictographic",
+    "extender",
+    "graphemebase",
+    "graphemeextend",
+    "hexdigit",
+    "idcontinue",
+    "idstart",
+    "ideographic",
+    "joincontrol",
+    "lowercase",
+    "math",
+    "quotationmark",
+    "radical",
+    "unifiedideograph",
+    "uppercase",
+    "variationselector",
+    "whitespace",
+    "xidcontinue",
+    "xidstart",
 };
 
 /// Deeper nesting is refused; real patterns have two or three levels.
@@ -228,10 +254,12 @@ Status Translator::property(CharSet &set) {
   // General categories, binary properties and scripts have the same names in
   // PCRE2, which rejects what it does not know. A script by its plain name is
   // its Script_Extensions there; Oniguruma means Script.
-  bool script = plain.size() > 2 &&
-                std::find(std::begin(binaryProperties), std::end(binaryProperties),
-                          plain) == std::end(binaryProperties);
-  set.items += (negated ? "\\P{" : "\\p{") + std::string(script ? "sc:" : "") + plain + "}";
+  bool script =
+      plain.size() > 2 &&
+      std::find(std::begin(binaryProperties), std::end(binaryProperties),
+                plain) == std::end(binaryProperties);
+  set.items += (negated ? "\\P{" : "\\p{") + std::string(script ? "sc:" : "") +
+               plain + "}";
   return Status::ok();
 }
 

@@ -358,7 +358,8 @@ void readDecoder(const Json &value, const std::string &path, int depth,
 void wrap(JsonReader &reader, std::vector<int32_t> before,
           std::vector<int32_t> after, TokenizerParts &parts) {
   if (!parts.prefix.empty() || !parts.suffix.empty())
-    reader.reject("type", "only one post-processor that adds tokens is supported");
+    reader.reject("type",
+                  "only one post-processor that adds tokens is supported");
   parts.prefix = std::move(before);
   parts.suffix = std::move(after);
 }

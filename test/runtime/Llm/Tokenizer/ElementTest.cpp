@@ -25,14 +25,16 @@ struct Row {
 Row readRow(const json &value, const std::string &text) {
   Row row;
   row.ids = value[0].get<std::vector<int32_t>>();
-  row.plainIds = value[1].is_null() ? row.ids : value[1].get<std::vector<int32_t>>();
+  row.plainIds =
+      value[1].is_null() ? row.ids : value[1].get<std::vector<int32_t>>();
   row.decoded = value[2].is_null() ? text : value[2].get<std::string>();
   return row;
 }
 
 std::string quote(const std::string &text) { return json(text).dump(); }
 
-void checkText(const Tokenizer &tokenizer, const std::string &text, const Row &row) {
+void checkText(const Tokenizer &tokenizer, const std::string &text,
+               const Row &row) {
   SCOPED_TRACE("text " + quote(text));
   auto ids = tokenizer.encode(text);
   ASSERT_TRUE(ids) << ids.getStatus().getMessage();

@@ -27,7 +27,8 @@ std::unique_ptr<Tokenizer> shakespeare() {
 /// SentencePiece style, with byte fallback.
 std::unique_ptr<Tokenizer> stories() {
   return loadTokenizer(
-      {{"tokenizer.json", readRepositoryFile("models/stories260k/tokenizer.json")}});
+      {{"tokenizer.json",
+        readRepositoryFile("models/stories260k/tokenizer.json")}});
 }
 
 Ids bytesAsIds(const Tokenizer &tokenizer, const std::string &bytes) {
@@ -70,7 +71,8 @@ TEST(StreamDecoderTest, A27_CharactersComeOutWhole) {
       {"\xe2\x82Z", {"", "", "\xef\xbf\xbdZ", ""}},
   };
   for (const Case &test : cases) {
-    EXPECT_EQ(stream(*byteLevel, bytesAsIds(*byteLevel, test.bytes)), test.parts);
+    EXPECT_EQ(stream(*byteLevel, bytesAsIds(*byteLevel, test.bytes)),
+              test.parts);
     Ids ids;
     for (char b : test.bytes)
       ids.push_back(b == 'Z' ? *fallback->tokenToId("Z")
@@ -141,7 +143,8 @@ TEST(Utf8AssemblerTest, ReplacesMaximalSubparts) {
       assembler.push(bytes.substr(cut), text);
       assembler.finish(text);
       int count = 0;
-      for (size_t at = 0; (at = text.find("\xef\xbf\xbd", at)) != text.npos; at += 3)
+      for (size_t at = 0; (at = text.find("\xef\xbf\xbd", at)) != text.npos;
+           at += 3)
         ++count;
       EXPECT_EQ(count, replacements) << cut;
       EXPECT_FALSE(findInvalidUtf8(text));

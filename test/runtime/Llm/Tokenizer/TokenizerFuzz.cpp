@@ -45,8 +45,8 @@ void useTokenizer(const Tokenizer &tokenizer, std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static constexpr std::string_view names[] = {
-      "tokenizer.json", "tokenizer.model", "x.tiktoken", "tokenizer_config.json",
-      "generation_config.json"};
+      "tokenizer.json", "tokenizer.model", "x.tiktoken",
+      "tokenizer_config.json", "generation_config.json"};
   if (size == 0)
     return 0;
   std::string_view name = names[data[0] % std::size(names)];
@@ -57,9 +57,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static constexpr std::string_view plain =
       R"({"model":{"type":"WordLevel","unk_token":"u","vocab":{"u":0}}})";
   auto bytes = [](std::string_view view) {
-    return std::span(reinterpret_cast<const uint8_t *>(view.data()), view.size());
+    return std::span(reinterpret_cast<const uint8_t *>(view.data()),
+                     view.size());
   };
-  Tokenizer::File files[] = {{name, bytes(content)}, {"tokenizer.json", bytes(plain)}};
+  Tokenizer::File files[] = {{name, bytes(content)},
+                             {"tokenizer.json", bytes(plain)}};
   bool isConfig = name.ends_with("config.json");
   auto tokenizer = Tokenizer::fromFiles(std::span(files, isConfig ? 2 : 1));
   if (tokenizer)
