@@ -63,7 +63,8 @@ struct RopeTable {
   int64_t rotarySize = 0;
   std::vector<double> inverseFrequencies; ///< rotarySize / 2 of them.
   double scale = 1.0;
-  /// longrope only: frequencies for sequences longer than `switchLength`.
+  /// longrope only: frequencies for sequences longer than `switchLength`,
+  /// unless the compiled context is too short for such sequences.
   std::vector<double> longInverseFrequencies;
   int64_t switchLength = 0;
 

@@ -15,19 +15,20 @@ namespace weft {
 /// decoded, but not what its forward pass computes.
 static constexpr StringRef harmlessKeys[] = {
     // Origin and storage.
-    "_name_or_path", "_commit_hash", "_from_model_config", "architectures",
-    "auto_map", "model_type", "transformers_version", "tokenizer_class",
-    "finetuning_task", "task_specific_params", "unsloth_version",
-    "unsloth_fixed", "name_or_path", "transformers.js_config",
+    "_name_or_path", "max_sequence_length", "_commit_hash",
+    "_from_model_config", "architectures", "auto_map", "model_type",
+    "transformers_version", "tokenizer_class", "finetuning_task",
+    "task_specific_params", "unsloth_version", "unsloth_fixed", "name_or_path",
+    "transformers.js_config",
     // Training.
     "attention_dropout", "attention_probs_dropout_prob", "attn_pdrop",
     "classifier_dropout", "embd_pdrop", "gradient_checkpointing",
     "hidden_dropout", "hidden_dropout_prob", "initializer_range", "resid_pdrop",
     "router_aux_loss_coef", "router_jitter_noise",
     // Heads that are not imported.
-    "id2label", "label2id", "num_labels", "problem_type", "summary_activation",
-    "summary_first_dropout", "summary_proj_to_labels", "summary_type",
-    "summary_use_proj",
+    "_num_labels", "id2label", "label2id", "num_labels", "problem_type",
+    "summary_activation", "summary_first_dropout", "summary_proj_to_labels",
+    "summary_type", "summary_use_proj",
     // How transformers computes the same values.
     "_attn_implementation", "_attn_implementation_autoset",
     "attn_implementation", "cache_implementation", "chunk_size_feed_forward",

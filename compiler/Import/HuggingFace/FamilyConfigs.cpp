@@ -541,6 +541,10 @@ void Parser::parseBert() {
             keys);
   config.typeVocabSize = reader.getInt("type_vocab_size", 2, 1, maxSize);
   config.qkvBias = config.attentionOutputBias = config.mlpBias = true;
+  // Of the pooler, which is not compiled, and of the training data.
+  reader.markKnown({"directionality", "pooler_fc_size",
+                    "pooler_num_attention_heads", "pooler_num_fc_layers",
+                    "pooler_size_per_head", "pooler_type"});
   if (reader.getString("position_embedding_type", "absolute") != "absolute")
     reader.reject("position_embedding_type", "absolute");
   setAllLayers(std::nullopt);

@@ -178,9 +178,19 @@ static RopeTable parseTable(ConfigReader &reader, const RopeDefaults &defaults,
   }
   reader.reportUnknown(Twine("rope_type ") + getName(p.type) +
                        " has no such parameter");
-  return reader.getReport().getErrorCount() == errorsBefore
-             ? computeRopeTable(p)
-             : RopeTable();
+  if (reader.getReport().getErrorCount() != errorsBefore)
+    return {};
+  RopeTable table = computeRopeTable(p);
+  // No sequence of this compilation can be long enough for the second table.
+  if (table.hasLongTable() && p.contextLength <= table.switchLength)
+    table.longInverseFrequencies.clear();
+  bool extends = p.type == RopeType::Dynamic || p.type == RopeType::Yarn;
+  if (p.contextLength > p.maxPositions && !extends)
+    reader.getReport().warning("context length", Twine(p.contextLength),
+                               "at most " + Twine(p.maxPositions) +
+                                   ", the model's own limit",
+                               "the model was not made for longer sequences");
+  return table;
 }
 
 void parseRope(ConfigReader &reader, const RopeDefaults &defaults,

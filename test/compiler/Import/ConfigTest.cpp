@@ -363,6 +363,9 @@ TEST(Config, A17LongropeOfPhi3) {
   EXPECT_NEAR(config.rope->longInverseFrequencies[0], 0.5, 1e-12);
   // sqrt(1 + ln(512 / 16) / ln 16)
   EXPECT_NEAR(config.rope->scale, std::sqrt(2.25), 1e-12);
+  // Sequences of this compilation cannot reach the second table.
+  EXPECT_FALSE(accept(object, {.contextLength = 16}).rope->hasLongTable());
+  EXPECT_TRUE(accept(object, {.contextLength = 17}).rope->hasLongTable());
   for (const char *oldName : {"su", "yarn"}) {
     (*object.getObject("rope_scaling"))["type"] = oldName;
     EXPECT_EQ(accept(object).rope, config.rope);
@@ -390,6 +393,15 @@ TEST(Config, DynamicRopeIsForTheCompiledContext) {
       0.2192124598204314, 1e-12);
 }
 
+TEST(Config, ContextBeyondTheModelsLimitIsAWarning) {
+  ImportReport report;
+  EXPECT_TRUE(parseHuggingFaceConfig(Value(load("llama")), nullptr,
+                                     {.contextLength = 257}, report));
+  EXPECT_THAT(print(report),
+              HasSubstr("warning: context length: found 257, expected at most "
+                        "256"));
+}
+
 TEST(Config, GenerationConfigHasTheLastWord) {
   ImportReport report;
   auto config = parseHuggingFaceConfig(
@@ -400,6 +412,56 @@ TEST(Config, GenerationConfigHasTheLastWord) {
   EXPECT_THAT(config->eosTokenIds, ElementsAre(3, 4));
   EXPECT_EQ(config->bosTokenId, 5);
   EXPECT_EQ(config->padTokenId, std::nullopt);
+}
+
+TEST(Config, PublishedConfigsAreUnderstood) {
+  // Keys as in the files of SmolLM2, Phi-4-mini, Qwen 2.5, Qwen 3 MoE,
+  // Gemma 3, Pythia, BERT (Chinese) and GPT-2, which differ in what they say
+  // besides the sizes.
+  for (const char *text : {
+           R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"],
+               "is_llama_config": true, "rope_interleaved": false,
+               "rope_scaling": null, "rope_theta": 100000, "hidden_size": 576,
+               "num_attention_heads": 9, "num_key_value_heads": 3,
+               "initializer_range": 0.04, "torch_dtype": "bfloat16",
+               "transformers.js_config": {"dtype": "q4"}})",
+           R"({"model_type": "phi3", "attention_bias": false,
+               "auto_map": {"AutoConfig": "configuration_phi3.Phi3Config"},
+               "full_attn_mod": 1, "interpolate_factor": 1,
+               "lm_head_bias": false, "mlp_bias": false, "num_hidden_layers": 2,
+               "partial_rotary_factor": 0.75, "sliding_window": 262144,
+               "tie_word_embeddings": true})",
+           R"({"model_type": "qwen2", "max_window_layers": 28,
+               "sliding_window": 131072, "use_sliding_window": false,
+               "use_mrope": false, "rope_theta": 1000000.0,
+               "bos_token_id": 151643, "eos_token_id": 151645})",
+           R"({"model_type": "qwen3_moe", "decoder_sparse_step": 1,
+               "head_dim": 128, "max_window_layers": 48, "mlp_only_layers": [],
+               "norm_topk_prob": true, "num_experts": 128,
+               "num_experts_per_tok": 8, "output_router_logits": false,
+               "rope_scaling": null, "sliding_window": null,
+               "use_sliding_window": false})",
+           R"({"model_type": "gemma3_text", "cache_implementation": "hybrid",
+               "attn_logit_softcapping": null, "final_logit_softcapping": null,
+               "rope_local_base_freq": 10000, "rope_scaling": null,
+               "rope_theta": 1000000, "sliding_window": 512,
+               "sliding_window_pattern": 6, "eos_token_id": [1, 106]})",
+           R"({"model_type": "gpt_neox", "rotary_pct": 0.25,
+               "rotary_emb_base": 10000, "use_parallel_residual": true,
+               "torch_dtype": "float16", "tie_word_embeddings": false})",
+           R"({"model_type": "bert", "architectures": ["BertModel"],
+               "attention_probs_dropout_prob": 0.1, "directionality": "bidi",
+               "gradient_checkpointing": false, "pooler_fc_size": 768,
+               "pooler_num_attention_heads": 12, "pooler_num_fc_layers": 3,
+               "pooler_size_per_head": 128,
+               "pooler_type": "first_token_transform"})",
+           R"({"model_type": "gpt2", "n_ctx": 1024, "n_positions": 1024,
+               "architectures": ["GPT2LMHeadModel"],
+               "task_specific_params": {"text-generation": {"do_sample": true}},
+               "summary_type": "cls_index"})"}) {
+    SCOPED_TRACE(text);
+    accept(text);
+  }
 }
 
 TEST(Config, UnknownKeysAreErrors) {
