@@ -99,9 +99,11 @@ SynthesizedWeights::create(std::vector<SynthesizedTensor> tensors,
   result->seed = seed;
   llvm::sort(tensors,
              [](const auto &a, const auto &b) { return a.name < b.name; });
+  constexpr uint64_t maxTotal = uint64_t(1) << 60;
+  uint64_t total = 0;
   for (const SynthesizedTensor &tensor : tensors) {
     std::optional<uint64_t> size = computeByteSize(tensor.shape, type);
-    if (!size)
+    if (!size || *size > maxTotal || (total += *size) > maxTotal)
       return createStringError(inconvertibleErrorCode(),
                                "tensor '" + tensor.name + "' of shape " +
                                    printShape(tensor.shape) + " is too large");

@@ -2,10 +2,10 @@
 
 #include "compiler/Import/HuggingFace/FamilyConfigs.h"
 
+#include "compiler/Import/HuggingFace/FamilyParser.h"
 #include "compiler/Import/HuggingFace/RopeConfig.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 
 #include <cmath>
 
@@ -15,60 +15,14 @@ namespace weft {
 
 namespace {
 
-/// Limits far above anything real, so that products of two sizes cannot
-/// overflow.
-constexpr int64_t maxSize = int64_t(1) << 24;
-constexpr int64_t maxPositionLimit = int64_t(1) << 31;
-constexpr int64_t maxLayers = 4096;
-
-/// Defaults of a family's config class for the keys that all families have.
-struct FamilyDefaults {
-  int64_t vocabSize, hiddenSize, intermediateSize, layerCount, headCount;
-  int64_t kvHeadCount; ///< 0: as many as query heads.
-  int64_t headSize;    ///< 0: hidden size / heads.
-  int64_t maxPositions;
-  double epsilon;
-  bool tied;
-  std::optional<int64_t> bos, pad;
-  std::vector<int64_t> eos;
-};
-
-/// The names under which a family's config keeps common values.
-struct FamilyKeys {
-  StringRef hidden = "hidden_size";
-  StringRef intermediate = "intermediate_size";
-  StringRef layers = "num_hidden_layers";
-  StringRef heads = "num_attention_heads";
-  StringRef positions = "max_position_embeddings";
-  StringRef epsilon = "rms_norm_eps";
-  StringRef activation = "hidden_act";
-  StringRef defaultActivation = "silu";
-};
-
 /// Parses one config into one ModelConfig.
-class Parser {
+class Parser : public FamilyParser {
 public:
-  Parser(ConfigReader &reader, const ConfigOptions &options)
-      : reader(reader), options(options) {}
+  using FamilyParser::FamilyParser;
 
-  void parse(Family family);
-  ModelConfig config;
+  ModelConfig parse(Family family);
 
 private:
-  void readSizes(const FamilyDefaults &defaults, const FamilyKeys &keys);
-  void readActivation(StringRef key, StringRef absent);
-  void readDtype();
-  void readTokens(const FamilyDefaults &defaults);
-  void readUnsupportedFlags();
-  void readContextLength();
-  void setAllLayers(std::optional<int64_t> window);
-  void readLayerTypes(std::optional<int64_t> window,
-                      function_ref<bool(int64_t)> isSlidingByDefault);
-  void readMoe(StringRef intermediateKey, int64_t intermediateSize,
-               int64_t expertCount, int64_t expertsPerToken, bool normalize);
-  StringRef pickName(StringRef own, StringRef common);
-  void requireFalse(StringRef key, const Twine &advice);
-
   void parseLlama();
   void parseMistral();
   void parseMixtral();
@@ -83,221 +37,9 @@ private:
   void parseGpt2();
   void parseGptNeox();
   void parseBert();
-
-  ConfigReader &reader;
-  const ConfigOptions &options;
 };
 
 } // namespace
-
-void Parser::readSizes(const FamilyDefaults &defaults, const FamilyKeys &keys) {
-  config.vocabSize =
-      reader.getInt("vocab_size", defaults.vocabSize, 1, maxSize);
-  config.hiddenSize =
-      reader.getInt(keys.hidden, defaults.hiddenSize, 1, maxSize);
-  config.layerCount =
-      reader.getInt(keys.layers, defaults.layerCount, 1, maxLayers);
-  config.headCount = reader.getInt(keys.heads, defaults.headCount, 1, maxSize);
-  config.intermediateSize =
-      reader.getInt(keys.intermediate, defaults.intermediateSize, 1, maxSize);
-  config.maxPositions =
-      reader.getInt(keys.positions, defaults.maxPositions, 1, maxPositionLimit);
-  config.normEpsilon = reader.getDouble(keys.epsilon, defaults.epsilon);
-  if (!(config.normEpsilon > 0) || !std::isfinite(config.normEpsilon))
-    reader.reject(keys.epsilon, "a positive number");
-  config.tiedEmbeddings = reader.getBool("tie_word_embeddings", defaults.tied);
-
-  // A null number of key heads means one for each query head.
-  int64_t kvAbsent =
-      defaults.kvHeadCount ? defaults.kvHeadCount : config.headCount;
-  config.kvHeadCount =
-      reader.getOptionalInt("num_key_value_heads", kvAbsent, 1, maxSize)
-          .value_or(config.headCount);
-  if (config.headCount % config.kvHeadCount != 0)
-    reader.reject("num_key_value_heads", "a divisor of " +
-                                             Twine(config.headCount) +
-                                             ", the number of query heads");
-
-  std::optional<int64_t> headSize;
-  if (defaults.headSize)
-    headSize = defaults.headSize;
-  headSize = reader.getOptionalInt("head_dim", headSize, 1, maxSize);
-  if (!headSize && config.hiddenSize % config.headCount != 0)
-    reader.reject(keys.hidden, "a multiple of " + Twine(config.headCount) +
-                                   ", the number of heads");
-  config.headSize = headSize.value_or(config.hiddenSize / config.headCount);
-  config.attentionScales.assign(config.layerCount,
-                                1.0 / std::sqrt(double(config.headSize)));
-  readActivation(keys.activation, keys.defaultActivation);
-  readContextLength();
-  readDtype();
-  readTokens(defaults);
-  readUnsupportedFlags();
-}
-
-void Parser::readActivation(StringRef key, StringRef absent) {
-  std::string name = reader.getString(key, absent);
-  auto activation = StringSwitch<std::optional<ActivationKind>>(name)
-                        .Cases({"silu", "swish"}, ActivationKind::Silu)
-                        .Cases({"gelu", "gelu_python"}, ActivationKind::Gelu)
-                        .Cases({"gelu_new", "gelu_pytorch_tanh", "gelu_fast"},
-                               ActivationKind::GeluTanh)
-                        .Case("relu", ActivationKind::Relu)
-                        .Case("quick_gelu", ActivationKind::QuickGelu)
-                        .Default(std::nullopt);
-  if (!activation)
-    reader.reject(key, "one of silu swish gelu gelu_python gelu_new "
-                       "gelu_pytorch_tanh gelu_fast relu quick_gelu");
-  config.activation = activation.value_or(ActivationKind::Silu);
-}
-
-void Parser::readDtype() {
-  // transformers 5 writes dtype, older versions torch_dtype.
-  StringRef key = reader.has("dtype") ? "dtype" : "torch_dtype";
-  reader.markKnown({"dtype", "torch_dtype"});
-  StringRef name;
-  std::string text = reader.getString(key, "float32");
-  name = text;
-  name.consume_front("torch.");
-  auto type = StringSwitch<std::optional<ElementType>>(name)
-                  .Case("float32", ElementType::F32)
-                  .Case("float16", ElementType::F16)
-                  .Case("bfloat16", ElementType::BF16)
-                  .Default(std::nullopt);
-  if (!type)
-    reader.reject(key, "one of float32 float16 bfloat16");
-  config.dtype = type.value_or(ElementType::F32);
-}
-
-void Parser::readTokens(const FamilyDefaults &defaults) {
-  constexpr int64_t min = -1, max = INT32_MAX;
-  config.bosTokenId =
-      reader.getOptionalInt("bos_token_id", defaults.bos, min, max);
-  // Llama 2 and others write -1 for "there is none".
-  config.padTokenId =
-      reader.getOptionalInt("pad_token_id", defaults.pad, min, max);
-  bool present = reader.isPresent("eos_token_id");
-  config.eosTokenIds =
-      reader.getIntOrInts("eos_token_id")
-          .value_or(present ? std::vector<int64_t>() : defaults.eos);
-}
-
-/// A flag that must be false, as it is when it is absent.
-void Parser::requireFalse(StringRef key, const Twine &advice) {
-  if (reader.getBool(key, false))
-    reader.reject(key, "false", advice);
-}
-
-void Parser::readUnsupportedFlags() {
-  requireFalse("is_encoder_decoder",
-               "encoder-decoder models are not supported");
-  requireFalse("add_cross_attention", "cross attention is not supported");
-  requireFalse("tie_encoder_decoder",
-               "encoder-decoder models are not supported");
-  if (reader.has("cross_attention_hidden_size"))
-    reader.reject("cross_attention_hidden_size", "null",
-                  "cross attention is not supported");
-  if (const json::Object *pruned = reader.getObject("pruned_heads");
-      pruned && !pruned->empty())
-    reader.reject("pruned_heads", "{}", "pruned heads are not supported");
-  if (reader.has("quantization_config"))
-    reader.reject("quantization_config", "no such key",
-                  "quantized checkpoints are not supported: use the original "
-                  "one in float32, float16 or bfloat16");
-  reader.markKnown({"cross_attention_hidden_size", "quantization_config"});
-  if (config.isEncoder())
-    requireFalse("is_decoder", "bert as a decoder is not supported");
-  // Decoders are decoders whatever this says.
-  reader.markKnown({"is_decoder"});
-}
-
-void Parser::readContextLength() {
-  config.contextLength =
-      options.contextLength ? options.contextLength : config.maxPositions;
-  bool learned = config.family == Family::Gpt2 || config.family == Family::Bert;
-  if (config.contextLength < 1 || config.contextLength > maxPositionLimit ||
-      (learned && config.contextLength > config.maxPositions))
-    reader.getReport().error(
-        "context length", Twine(config.contextLength),
-        "a number from 1 to " +
-            Twine(learned ? config.maxPositions : maxPositionLimit),
-        learned ? "the model has a learned embedding for each position" : "");
-}
-
-/// All layers attend to a window, or all attend to everything. Where the config
-/// has layer_types all the same they must agree, because some versions of
-/// transformers would follow them.
-void Parser::setAllLayers(std::optional<int64_t> window) {
-  config.slidingWindow = window.value_or(0);
-  LayerKind kind = window ? LayerKind::Sliding : LayerKind::Full;
-  config.layerKinds.assign(config.layerCount, kind);
-  StringRef name = window ? "sliding_attention" : "full_attention";
-  for (StringRef type : reader.getStrings("layer_types"))
-    if (type != name)
-      return reader.reject("layer_types", name + " for all layers",
-                           "layers of this family are all of one kind");
-}
-
-void Parser::readLayerTypes(std::optional<int64_t> window,
-                            function_ref<bool(int64_t)> isSlidingByDefault) {
-  config.slidingWindow = window.value_or(0);
-  std::vector<std::string> types = reader.getStrings("layer_types");
-  if (types.empty()) {
-    for (int64_t i = 0; i < config.layerCount; ++i)
-      config.layerKinds.push_back(isSlidingByDefault(i) ? LayerKind::Sliding
-                                                        : LayerKind::Full);
-  } else {
-    for (StringRef type : types)
-      config.layerKinds.push_back(
-          type == "sliding_attention" ? LayerKind::Sliding : LayerKind::Full);
-    bool known = all_of(types, [](StringRef type) {
-      return type == "sliding_attention" || type == "full_attention";
-    });
-    if (!known || static_cast<int64_t>(types.size()) != config.layerCount)
-      reader.reject("layer_types",
-                    "one of full_attention sliding_attention for each of the " +
-                        Twine(config.layerCount) + " layers");
-    config.layerKinds.resize(config.layerCount, LayerKind::Full);
-  }
-  if (!window && is_contained(config.layerKinds, LayerKind::Sliding))
-    reader.reject("sliding_window", "a number of positions, because there are "
-                                    "layers with sliding attention");
-}
-
-void Parser::readMoe(StringRef intermediateKey, int64_t intermediateSize,
-                     int64_t expertCount, int64_t expertsPerToken,
-                     bool normalize) {
-  MoeConfig moe;
-  // Both names of the number of experts are in use.
-  bool older = reader.has("num_experts");
-  bool newer = reader.has("num_local_experts");
-  moe.expertCount = reader.getInt(newer ? "num_local_experts" : "num_experts",
-                                  expertCount, 1, maxSize);
-  if (older && newer &&
-      reader.getInt("num_experts", expertCount, 1, maxSize) != moe.expertCount)
-    reader.reject("num_experts", "the same number as num_local_experts");
-  reader.markKnown({"num_experts", "num_local_experts"});
-  moe.expertsPerToken =
-      reader.getInt("num_experts_per_tok", expertsPerToken, 1, maxSize);
-  if (moe.expertsPerToken > moe.expertCount)
-    reader.reject("num_experts_per_tok", "at most " + Twine(moe.expertCount) +
-                                             ", the number of experts");
-  moe.intermediateSize =
-      reader.getInt(intermediateKey, intermediateSize, 1, maxSize);
-  moe.normalizeWeights = normalize;
-  moe.sparseLayers.assign(config.layerCount, true);
-  config.moe = std::move(moe);
-}
-
-/// A value that goes by a family's own name or by the common one. Where both
-/// are given they must agree.
-StringRef Parser::pickName(StringRef own, StringRef common) {
-  if (!reader.has(own))
-    return common;
-  if (reader.has(common) && *reader.get(own) != *reader.get(common))
-    reader.reject(common, "the same value as " + own);
-  return own;
-}
 
 void Parser::parseLlama() {
   readSizes({32000, 4096, 11008, 32, 32, 0, 0, 2048, 1e-6, false, 1, {}, {2}},
@@ -316,7 +58,7 @@ void Parser::parseMistral() {
   readSizes({32000, 4096, 14336, 32, 32, 8, 0, 131072, 1e-6, false, 1, {}, {2}},
             {});
   std::optional<int64_t> window =
-      reader.getOptionalInt("sliding_window", 4096, 1, maxPositionLimit);
+      reader.getOptionalInt("sliding_window", 4096, 1, maxConfigPositions);
   setAllLayers(window);
   parseRope(reader, {}, config);
 }
@@ -326,7 +68,7 @@ void Parser::parseMixtral() {
             {});
   readMoe("intermediate_size", 14336, 8, 2, /*normalize=*/true);
   setAllLayers(
-      reader.getOptionalInt("sliding_window", {}, 1, maxPositionLimit));
+      reader.getOptionalInt("sliding_window", {}, 1, maxConfigPositions));
   RopeDefaults rope;
   rope.theta = 1e6;
   parseRope(reader, rope, config);
@@ -336,10 +78,11 @@ void Parser::parseMixtral() {
 void Parser::parseQwenLayers() {
   bool slides = reader.getBool("use_sliding_window", false);
   std::optional<int64_t> window =
-      reader.getOptionalInt("sliding_window", 4096, 1, maxPositionLimit);
+      reader.getOptionalInt("sliding_window", 4096, 1, maxConfigPositions);
   if (!slides)
     window.reset();
-  int64_t fullLayers = reader.getInt("max_window_layers", 28, 0, maxLayers);
+  int64_t fullLayers =
+      reader.getInt("max_window_layers", 28, 0, maxConfigLayers);
   readLayerTypes(window,
                  [&](int64_t layer) { return window && layer >= fullLayers; });
   parseRope(reader, {}, config);
@@ -369,14 +112,14 @@ void Parser::parseQwen3Moe() {
       reader.getBool("attention_bias", false);
   readMoe("moe_intermediate_size", 768, 128, 8,
           reader.getBool("norm_topk_prob", false));
-  int64_t step = reader.getInt("decoder_sparse_step", 1, 1, maxLayers);
+  int64_t step = reader.getInt("decoder_sparse_step", 1, 1, maxConfigLayers);
   std::vector<int64_t> dense = reader.getInts("mlp_only_layers");
   for (int64_t i = 0; i < config.layerCount; ++i)
     config.moe->sparseLayers[i] =
         !is_contained(dense, i) && (i + 1) % step == 0;
 
   std::optional<int64_t> window =
-      reader.getOptionalInt("sliding_window", 4096, 1, maxPositionLimit);
+      reader.getOptionalInt("sliding_window", 4096, 1, maxConfigPositions);
   if (!reader.getBool("use_sliding_window", false))
     window.reset();
   else if (reader.has("max_window_layers"))
@@ -410,15 +153,6 @@ void Parser::parseGemmaCommon() {
   reader.markKnown({"hidden_act"});
 }
 
-/// A softcap that is absent by null; zero is not a cap.
-static double readSoftcap(ConfigReader &reader, StringRef key,
-                          std::optional<double> absent) {
-  std::optional<double> cap = reader.getOptionalDouble(key, absent);
-  if (cap && (!(*cap > 0) || !std::isfinite(*cap)))
-    reader.reject(key, "null or a positive number");
-  return cap.value_or(0);
-}
-
 void Parser::parseGemma2() {
   FamilyKeys keys;
   keys.activation = "hidden_activation";
@@ -426,10 +160,10 @@ void Parser::parseGemma2() {
   readSizes({256000, 2304, 9216, 26, 8, 4, 256, 8192, 1e-6, true, 2, 0, {1}},
             keys);
   parseGemmaCommon();
-  config.attentionSoftcap = readSoftcap(reader, "attn_logit_softcapping", 50.0);
-  config.logitSoftcap = readSoftcap(reader, "final_logit_softcapping", 30.0);
+  config.attentionSoftcap = readSoftcap("attn_logit_softcapping", 50.0);
+  config.logitSoftcap = readSoftcap("final_logit_softcapping", 30.0);
   std::optional<int64_t> window =
-      reader.getOptionalInt("sliding_window", 4096, 1, maxPositionLimit);
+      reader.getOptionalInt("sliding_window", 4096, 1, maxConfigPositions);
   readLayerTypes(window, [](int64_t layer) { return layer % 2 == 0; });
   parseRope(reader, {}, config);
 }
@@ -445,12 +179,14 @@ void Parser::parseGemma3() {
     reader.reject("attn_logit_softcapping", "null",
                   "gemma3 normalises queries and keys instead of capping");
   reader.markKnown({"attn_logit_softcapping"});
-  config.logitSoftcap = readSoftcap(reader, "final_logit_softcapping", {});
+  config.logitSoftcap = readSoftcap("final_logit_softcapping", {});
   std::optional<int64_t> window =
-      reader.getOptionalInt("sliding_window", 4096, 1, maxPositionLimit);
+      reader.getOptionalInt("sliding_window", 4096, 1, maxConfigPositions);
   // Both spellings: the newer one writes the key with an underscore.
-  int64_t pattern = reader.getInt("_sliding_window_pattern", 6, 1, maxLayers);
-  pattern = reader.getInt("sliding_window_pattern", pattern, 1, maxLayers);
+  int64_t pattern =
+      reader.getInt("_sliding_window_pattern", 6, 1, maxConfigLayers);
+  pattern =
+      reader.getInt("sliding_window_pattern", pattern, 1, maxConfigLayers);
   readLayerTypes(window,
                  [&](int64_t layer) { return (layer + 1) % pattern != 0; });
   RopeDefaults rope;
@@ -464,7 +200,7 @@ void Parser::parsePhi3() {
       {32064, 3072, 8192, 32, 32, 0, 0, 4096, 1e-5, false, 1, 32000, {32000}},
       {});
   setAllLayers(
-      reader.getOptionalInt("sliding_window", {}, 1, maxPositionLimit));
+      reader.getOptionalInt("sliding_window", {}, 1, maxConfigPositions));
   // Published configs have these with the only values that there are.
   for (StringRef key : {"attention_bias", "mlp_bias", "lm_head_bias"})
     requireFalse(key, "phi3 has no biases");
@@ -474,7 +210,7 @@ void Parser::parsePhi3() {
   RopeDefaults rope;
   rope.allowsPartial = true;
   rope.originalMaxPositions = reader.getInt("original_max_position_embeddings",
-                                            4096, 2, maxPositionLimit);
+                                            4096, 2, maxConfigPositions);
   parseRope(reader, rope, config);
 }
 
@@ -504,7 +240,7 @@ void Parser::parseGpt2() {
   // The order of the same operations; the attention here is in f32 anyway.
   reader.markKnown({"reorder_and_upcast_attn"});
   // An older name of n_positions.
-  if (reader.getInt("n_ctx", config.maxPositions, 1, maxPositionLimit) !=
+  if (reader.getInt("n_ctx", config.maxPositions, 1, maxConfigPositions) !=
       config.maxPositions)
     reader.reject("n_ctx", "the same number as n_positions");
   setAllLayers(std::nullopt);
@@ -539,7 +275,7 @@ void Parser::parseBert() {
   keys.defaultActivation = "gelu";
   readSizes({30522, 768, 3072, 12, 12, 0, 0, 512, 1e-12, true, {}, 0, {}},
             keys);
-  config.typeVocabSize = reader.getInt("type_vocab_size", 2, 1, maxSize);
+  config.typeVocabSize = reader.getInt("type_vocab_size", 2, 1, maxConfigSize);
   config.qkvBias = config.attentionOutputBias = config.mlpBias = true;
   // Of the pooler, which is not compiled, and of the training data.
   reader.markKnown({"directionality", "pooler_fc_size",
@@ -550,41 +286,52 @@ void Parser::parseBert() {
   setAllLayers(std::nullopt);
 }
 
-void Parser::parse(Family family) {
+ModelConfig Parser::parse(Family family) {
   config.family = family;
   switch (family) {
   case Family::Llama:
-    return parseLlama();
+    parseLlama();
+    break;
   case Family::Mistral:
-    return parseMistral();
+    parseMistral();
+    break;
   case Family::Mixtral:
-    return parseMixtral();
+    parseMixtral();
+    break;
   case Family::Qwen2:
-    return parseQwen2();
+    parseQwen2();
+    break;
   case Family::Qwen3:
-    return parseQwen3();
+    parseQwen3();
+    break;
   case Family::Qwen3Moe:
-    return parseQwen3Moe();
+    parseQwen3Moe();
+    break;
   case Family::Gemma2:
-    return parseGemma2();
+    parseGemma2();
+    break;
   case Family::Gemma3:
-    return parseGemma3();
+    parseGemma3();
+    break;
   case Family::Phi3:
-    return parsePhi3();
+    parsePhi3();
+    break;
   case Family::Gpt2:
-    return parseGpt2();
+    parseGpt2();
+    break;
   case Family::GptNeox:
-    return parseGptNeox();
+    parseGptNeox();
+    break;
   case Family::Bert:
-    return parseBert();
+    parseBert();
+    break;
   }
+  return std::move(config);
 }
 
 ModelConfig parseFamilyConfig(ConfigReader &reader, Family family,
                               const ConfigOptions &options) {
-  Parser parser(reader, options);
-  parser.parse(family);
-  return std::move(parser.config);
+  return Parser(reader, options).parse(family);
 }
 
 } // namespace weft
