@@ -143,10 +143,17 @@ public:
   const GenerationTimes &getTimes() const { return times; }
 
   /// Scores each text from its first token on, with no more context than the
-  /// text itself, many texts per step. Texts of one token score 0. Needs free
-  /// cache for the longest text.
+  /// text itself, many texts per step. A text may have one token more than the
+  /// context: the last one is only predicted. Texts of one token score 0. Needs
+  /// free cache for the longest text.
   Result<std::vector<Score>>
   score(std::span<const std::span<const int32_t>> texts);
+
+  /// Scores a long text in consecutive windows: each predicts `window` tokens,
+  /// the first of them from one token, the last from `window`. What does not
+  /// fill a window is left out. The mean of the result is the usual validation
+  /// loss; exp of it is the perplexity.
+  Result<Score> scoreWindows(std::span<const int32_t> ids, int64_t window);
 
   /// Called with the logits that follow token `position` of text `text`.
   using LogitsCallback = std::function<Status(size_t text, int64_t position,

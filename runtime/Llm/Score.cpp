@@ -111,11 +111,16 @@ Status Generator::computeLogits(std::span<const std::span<const int32_t>> texts,
 
 Result<std::vector<Score>>
 Generator::score(std::span<const std::span<const int32_t>> texts) {
+  std::vector<std::span<const int32_t>> contexts;
+  for (std::span<const int32_t> text : texts) {
+    if (Status s = verifyIds(text); !s)
+      return s;
+    // Nothing follows the last token.
+    contexts.push_back(text.first(text.empty() ? 0 : text.size() - 1));
+  }
   std::vector<Score> scores(texts.size());
   Status status = computeLogits(
-      texts, [&](size_t text, int64_t position, std::span<const float> row) {
-        if (position + 1 == int64_t(texts[text].size()))
-          return Status::ok();
+      contexts, [&](size_t text, int64_t position, std::span<const float> row) {
         double value = logProbability(row, texts[text][position + 1]);
         // NaN fails both comparisons.
         if (!(value <= 0 && value >= -std::numeric_limits<double>::max()))
@@ -131,4 +136,26 @@ Generator::score(std::span<const std::span<const int32_t>> texts) {
   if (!status)
     return status;
   return scores;
+}
+
+Result<Score> Generator::scoreWindows(std::span<const int32_t> ids,
+                                      int64_t window) {
+  if (window < 1 || window > contextLength)
+    return Status::invalid("a window of " + std::to_string(window) +
+                           " tokens does not fit; it must be between 1 and " +
+                           std::to_string(contextLength) + ", the context");
+  std::vector<std::span<const int32_t>> windows;
+  for (int64_t begin = 0; begin + window < int64_t(ids.size()); begin += window)
+    windows.push_back(ids.subspan(begin, window + 1));
+  Result<std::vector<Score>> scores = score(windows);
+  if (!scores)
+    return scores.getStatus();
+  Score total;
+  for (const Score &part : *scores) {
+    total.logProbabilities.insert(total.logProbabilities.end(),
+                                  part.logProbabilities.begin(),
+                                  part.logProbabilities.end());
+    total.negativeLogLikelihood += part.negativeLogLikelihood;
+  }
+  return total;
 }

@@ -438,13 +438,38 @@ TEST_F(GeneratorTest, ScoresAreLogSoftmaxOfEachNextToken) {
 
 TEST_F(GeneratorTest, ScoresOfBadTextsAreErrors) {
   make();
-  Ids tooLong(65, 1), badId = {1, 50};
+  Ids tooLong(66, 1), badId = {1, 50};
   for (auto [text, code] :
        {std::pair<Ids *, StatusCode>{&tooLong, StatusCode::LimitExceeded},
         {&badId, StatusCode::InvalidArgument}}) {
     std::vector<std::span<const int32_t>> texts = {*text};
     EXPECT_EQ(generator->score(texts).getStatus().getCode(), code);
   }
+}
+
+TEST_F(GeneratorTest, WindowsArePredictedFromTheirOwnTokens) {
+  make();
+  Ids ids;
+  for (int i = 0; i < 210; ++i)
+    ids.push_back(i * 13 % 50);
+  // The longest window fills the context; its last token is only predicted.
+  for (int64_t window : {1, 10, 64}) {
+    auto total = generator->scoreWindows(ids, window);
+    ASSERT_TRUE(total) << total.getStatus().getMessage();
+    std::vector<std::span<const int32_t>> windows;
+    for (int64_t i = 0; i + window + 1 <= 210; i += window)
+      windows.push_back(std::span(ids).subspan(i, window + 1));
+    EXPECT_EQ(windows.size(), size_t(209 / window));
+    double sum = 0;
+    auto scores = generator->score(windows);
+    ASSERT_TRUE(scores);
+    for (const Score &score : *scores)
+      sum += score.negativeLogLikelihood;
+    EXPECT_EQ(total->logProbabilities.size(), windows.size() * window);
+    EXPECT_NEAR(total->negativeLogLikelihood, sum, 1e-9);
+  }
+  EXPECT_FALSE(generator->scoreWindows(ids, 0));
+  EXPECT_FALSE(generator->scoreWindows(ids, 65));
 }
 
 TEST_F(GeneratorTest, LogProbabilitiesComeWithTheTokens) {
