@@ -73,6 +73,9 @@ private:
   std::vector<ExprOp> ops;
 };
 
+Expr operator+(const Expr &a, const Expr &b);
+Expr operator*(const Expr &a, const Expr &b);
+
 } // namespace weft::rt
 
 #endif // WEFT_RUNTIME_FORMAT_EXPR_H

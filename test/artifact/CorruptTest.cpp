@@ -106,7 +106,7 @@ TEST(Corrupt, EveryTruncation) {
 /// Cut, with a header that agrees with the new size.
 TEST(Corrupt, EveryTruncationWithRightHeader) {
   for (size_t size = sizeof(Prefix); size < getOriginal().size(); ++size) {
-    AlignedBytes aligned(std::span(getOriginal()).first(size));
+    AlignedBytes aligned{std::span(getOriginal()).first(size)};
     Prefix prefix;
     std::memcpy(&prefix, aligned.get().data(), sizeof(prefix));
     prefix.fileBytes = size;
@@ -123,10 +123,10 @@ TEST(Corrupt, FileWithMoreBytesThanItSays) {
 }
 
 TEST(Corrupt, MemoryMustBeAligned) {
-  std::vector<std::byte> bytes(getOriginal().size() + 64);
-  auto misaligned = AlignedBytes(bytes).get().subspan(1);
-  EXPECT_EQ(Artifact::openMemory(misaligned).getStatus().getCode(),
-            StatusCode::InvalidArgument);
+  AlignedBytes aligned(getOriginal());
+  EXPECT_EQ(
+      Artifact::openMemory(aligned.get().subspan(1)).getStatus().getCode(),
+      StatusCode::InvalidArgument);
 }
 
 TEST(Corrupt, FilesThatAreNoArtifacts) {
