@@ -27,10 +27,11 @@ uint64_t getTensorBytes(const TensorView &tensor) {
 }
 
 bool overlap(const TensorView &a, const TensorView &b) {
+  uint64_t aBytes = getTensorBytes(a), bBytes = getTensorBytes(b);
   auto aBegin = reinterpret_cast<uintptr_t>(a.data);
   auto bBegin = reinterpret_cast<uintptr_t>(b.data);
-  return aBegin < bBegin + getTensorBytes(b) &&
-         bBegin < aBegin + getTensorBytes(a);
+  return aBytes != 0 && bBytes != 0 && aBegin < bBegin + bBytes &&
+         bBegin < aBegin + aBytes;
 }
 
 } // namespace

@@ -318,4 +318,22 @@ TEST_F(ApiTest, ExampleInC99Runs) {
   EXPECT_THAT(result.output, HasSubstr("no.weft"));
 }
 
+TEST_F(ApiTest, LibraryIsSmallWithoutLlvmAndShowsOnlyTheInterface) {
+  std::string library = WEFT_LIBRARY, stripped = path + ".so";
+  test::CommandResult needed = test::runCommand("ldd " + library);
+  EXPECT_EQ(needed.exitCode, 0) << needed.output;
+  EXPECT_THAT(needed.output, testing::Not(HasSubstr("LLVM")));
+  EXPECT_THAT(needed.output, testing::Not(HasSubstr("not found")));
+  test::CommandResult others = test::runCommand(
+      "nm -D --defined-only " + library + " | grep -v ' weft_'");
+  EXPECT_EQ(others.output, "");
+#ifndef WEFT_SANITIZED
+  test::CommandResult strip =
+      test::runCommand("strip -o " + stripped + " " + library);
+  ASSERT_EQ(strip.exitCode, 0) << strip.output;
+  EXPECT_LT(std::filesystem::file_size(stripped), 5u << 20);
+  std::filesystem::remove(stripped);
+#endif
+}
+
 } // namespace
