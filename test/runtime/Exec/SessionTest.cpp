@@ -4,24 +4,11 @@
 #include "runtime/Device/Null/NullDevice.h"
 #include "test/runtime/Exec/ToySession.h"
 
-#include <cstdlib>
-#include <new>
+#include <thread>
 
 using namespace weft::rt;
 using testing::AllOf;
 using testing::HasSubstr;
-
-// Counts every allocation of this test program, to show that running makes
-// none.
-static std::atomic<uint64_t> allocationCount{0};
-void *operator new(size_t size) {
-  ++allocationCount;
-  if (void *data = std::malloc(size))
-    return data;
-  throw std::bad_alloc();
-}
-void operator delete(void *data) noexcept { std::free(data); }
-void operator delete(void *data, size_t) noexcept { std::free(data); }
 
 namespace {
 
@@ -67,21 +54,6 @@ TEST_F(SessionTest, ResultsDoNotDependOnTheNumberOfThreads) {
       reference = step.y;
     EXPECT_EQ(step.y, reference) << threads << " threads";
   }
-}
-
-TEST_F(SessionTest, RunningAllocatesNothing) {
-  make(2, 64);
-  Step large(16), small(1);
-  std::array<Argument, 2> largeIn = large.inputs(), smallIn = small.inputs();
-  std::array<Argument, 2> largeOut = large.outputs(),
-                          smallOut = small.outputs();
-  ASSERT_OK(session->run("step", largeIn, largeOut));
-  uint64_t before = allocationCount;
-  for (int round = 0; round < 10; ++round) {
-    ASSERT_OK(session->run("step", smallIn, smallOut));
-    ASSERT_OK(session->run("step", largeIn, largeOut));
-  }
-  EXPECT_EQ(allocationCount, before);
 }
 
 TEST_F(SessionTest, AllocatesStatesAndWorkspaceForTheLimitsOnly) {
