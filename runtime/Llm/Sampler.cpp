@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <ranges>
 #include <sstream>
 
 using namespace weft::rt;
@@ -14,6 +15,17 @@ using namespace weft::rt;
 /// Rounding of f32 logits moves a probability by about this much.
 static constexpr double kTolerance = 1e-6;
 static constexpr double kLargestAdjustment = 1e6;
+
+namespace {
+/// By logit, then by ascending id.
+struct Descending {
+  const std::vector<double> &logits;
+
+  bool operator()(int32_t a, int32_t b) const {
+    return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
+  }
+};
+} // namespace
 
 static std::string print(double value) {
   std::ostringstream os;
@@ -146,50 +158,64 @@ int32_t Sampler::drawUnfiltered(double largest, double uniform) {
   return last;
 }
 
-int32_t Sampler::drawFiltered(double largest, double uniform) {
-  auto precedes = [&](int32_t a, int32_t b) {
-    return adjusted[a] != adjusted[b] ? adjusted[a] > adjusted[b] : a < b;
-  };
-  candidates.clear();
+/// Fills `candidates` with what top-k leaves, or with all ids that top-p and
+/// min-p could keep, and returns the sum of weights that top-p refers to.
+double Sampler::collectCandidates(double largest) {
   double total = 0;
-  const bool limitCount = options.topK > 0 && options.topK < vocabularySize;
-  if (limitCount) {
-    candidates.resize(vocabularySize);
-    for (int64_t id = 0; id < vocabularySize; ++id)
-      candidates[id] = int32_t(id);
-    std::nth_element(candidates.begin(), candidates.begin() + options.topK - 1,
-                     candidates.end(), precedes);
+  if (options.topK > 0 && options.topK < vocabularySize) {
+    auto ids = std::views::iota(int32_t(0), int32_t(vocabularySize));
     candidates.resize(options.topK);
+    std::partial_sort_copy(ids.begin(), ids.end(), candidates.begin(),
+                           candidates.end(), Descending{adjusted});
     for (int32_t id : candidates)
       total += weightOf(id, largest);
-  } else {
-    weights.resize(vocabularySize);
-    for (int64_t id = 0; id < vocabularySize; ++id)
-      total += weights[id] = weightOf(int32_t(id), largest);
-    // Tokens below this weight sum to less than 1 - p together, so the prefix
-    // that reaches p never needs them; leaving them out keeps the sort short.
-    double threshold =
-        std::max(total * (1 - options.topP) / double(vocabularySize),
-                 options.minP * (1 - kTolerance));
-    for (int64_t id = 0; id < vocabularySize; ++id)
-      if (weights[id] >= threshold)
-        candidates.push_back(int32_t(id));
+    return total;
   }
-  std::sort(candidates.begin(), candidates.end(), precedes);
+  weights.resize(vocabularySize);
+  for (int64_t id = 0; id < vocabularySize; ++id)
+    total += weights[id] = weightOf(int32_t(id), largest);
+  // Tokens below this weight sum to less than 1 - p together, so the prefix
+  // that reaches p never needs them.
+  double threshold = std::max(total * (1 - options.topP) / vocabularySize,
+                              options.minP * (1 - kTolerance));
+  candidates.clear();
+  for (int64_t id = 0; id < vocabularySize; ++id)
+    if (weights[id] >= threshold)
+      candidates.push_back(int32_t(id));
+  return total;
+}
 
-  // One walk cuts at top-p and at min-p: both keep a prefix.
-  const double wanted = (options.topP - kTolerance) * total;
+/// Sorts the candidates from `begin` to `end` that come first in descending
+/// order; those before `begin` are sorted already.
+void Sampler::sortCandidates(size_t begin, size_t end) {
+  auto first = candidates.begin();
+  if (end < candidates.size())
+    std::nth_element(first + begin, first + end - 1, candidates.end(),
+                     Descending{adjusted});
+  std::sort(first + begin, first + end, Descending{adjusted});
+}
+
+int32_t Sampler::drawFiltered(double largest, double uniform) {
+  const double wanted =
+      (options.topP - kTolerance) * collectCandidates(largest);
+  // One walk cuts at top-p and at min-p: both keep a prefix. Sorting goes only
+  // as far as the walk, which mostly is not far.
   double kept = 0;
-  size_t count = 0;
-  weights.resize(std::max<size_t>(weights.size(), candidates.size()));
-  while (count < candidates.size()) {
+  size_t count = 0, sorted = 0;
+  weights.resize(std::max(weights.size(), candidates.size()));
+  for (; count < candidates.size(); ++count) {
+    if (count == sorted) {
+      size_t next = std::min(candidates.size(), sorted == 0 ? 128 : sorted * 8);
+      sortCandidates(sorted, next);
+      sorted = next;
+    }
     double weight = weightOf(candidates[count], largest);
     if (count > 0 && weight < options.minP * (1 - kTolerance))
       break;
-    weights[count++] = weight;
-    kept += weight;
-    if (options.topP < 1 && kept >= wanted)
+    if (count > 0 && options.topP < 1 && kept >= wanted)
       break;
+    weights[count] = weight;
+    kept += weight;
   }
   double target = uniform * kept, sum = 0;
   size_t last = 0;

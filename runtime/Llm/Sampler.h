@@ -98,6 +98,8 @@ private:
   void applyPenalties(const TokenHistory &history);
   double weightOf(int32_t id, double largest) const;
   int32_t drawUnfiltered(double largest, double uniform);
+  double collectCandidates(double largest);
+  void sortCandidates(size_t begin, size_t end);
   int32_t drawFiltered(double largest, double uniform);
 
   SamplingOptions options;

@@ -145,7 +145,7 @@ static void addBound(Speed &speed, const std::vector<StepWork> &steps,
   if (seconds == 0)
     return;
   speed.bound = double(speed.tokens) / seconds;
-  speed.fraction = speed.max / speed.bound;
+  speed.fraction = speed.median / speed.bound;
   speed.limitedBy = memorySeconds > arithmeticSeconds ? "memory" : "arithmetic";
 }
 

@@ -27,7 +27,8 @@ struct BenchmarkOptions {
 struct Speed {
   int64_t tokens = 0; ///< Of one repetition.
   double median = 0, min = 0, max = 0;
-  /// What the machine's measured limits allow, and what of it `max` reached.
+  /// What the machine's measured limits allow, and what of it the median
+  /// reached. 0: the plan does not say what it does.
   double bound = 0, fraction = 0;
   /// "memory" or "arithmetic": what takes longer at the bound.
   std::string limitedBy;
@@ -49,9 +50,9 @@ struct BenchmarkResult {
   std::vector<KernelRow> promptKernels, generationKernels;
 };
 
-/// Figures that no machine can reach by more than the noise of measuring mean
-/// that one of the two measurements is wrong.
-constexpr double kPossibleFraction = 1.05;
+/// Whether even the fastest repetition is below the bound, give or take the
+/// noise of measuring. If not, one of the two measurements is wrong.
+bool isPossible(const Speed &speed);
 
 rt::Result<BenchmarkResult> runBenchmark(const BenchmarkOptions &options);
 

@@ -20,8 +20,9 @@ append(std::string &out, const char *format, ...) {
   out += line;
 }
 
-static bool isPossible(const Speed &speed) {
-  return speed.fraction <= kPossibleFraction;
+bool weft::isPossible(const Speed &speed) {
+  constexpr double noise = 1.05;
+  return speed.bound == 0 || speed.max <= speed.bound * noise;
 }
 
 static void printSpeed(std::string &out, const char *name, const Speed &speed) {

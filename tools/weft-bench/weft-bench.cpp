@@ -75,8 +75,7 @@ static int run(int argc, char **argv) {
       std::fflush(stdout) != 0)
     return tools::finish("weft-bench",
                          rt::Status::io("cannot write standard output"));
-  if (result->prompt.fraction <= kPossibleFraction &&
-      result->generation.fraction <= kPossibleFraction)
+  if (isPossible(result->prompt) && isPossible(result->generation))
     return tools::exitOk;
   std::fprintf(stderr, "weft-bench: error: a figure is above its bound; see "
                        "the output\n");
