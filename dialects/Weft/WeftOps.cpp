@@ -142,14 +142,23 @@ LogicalResult WeightOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult EmbedOp::verify() {
-  if (failed(checkRank(*this, "table", getTable(), 2)) ||
-      failed(checkRank(*this, "result", getResult(), 2)))
-    return failure();
-  if (failed(checkSize(*this, "number of result rows", shapeOf(getResult())[0],
+  if (failed(checkRank(*this, "table", getTable(), getLayout() ? 4 : 2)) ||
+      failed(checkRank(*this, "result", getResult(), 2)) ||
+      failed(checkSize(*this, "number of result rows", shapeOf(getResult())[0],
                        shapeOf(getIds())[0])))
     return failure();
-  return checkSize(*this, "row size", shapeOf(getResult())[1],
-                   shapeOf(getTable())[1]);
+  if (!getLayout())
+    return checkSize(*this, "row size", shapeOf(getResult())[1],
+                     shapeOf(getTable())[1]);
+  // How many rows of the last panel exist is not known here; the ids are.
+  ArrayRef<int64_t> table = shapeOf(getTable());
+  SmallVector<int64_t> packed = getLayout()->getPackedShape(
+      {table[0] * getLayout()->getColumns(), shapeOf(getResult())[1]});
+  if (table != ArrayRef<int64_t>(packed))
+    return emitOpError() << "table with rows of " << shapeOf(getResult())[1]
+                         << " packs to [" << packed << "], found "
+                         << getTable().getType();
+  return success();
 }
 
 LogicalResult RmsNormOp::verify() {

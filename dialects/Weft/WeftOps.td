@@ -81,7 +81,9 @@ def Weft_EmbedOp : Weft_ModelOp<"embed"> {
   let summary = "picks rows of a table";
   let description = [{
     `result[i, :] = table[ids[i], :] * scale`. The ids must be in range. Also
-    picks the rows of the hidden state whose logits are wanted.
+    picks the rows of the hidden state whose logits are wanted. The table is
+    `[N, C]`, or packed when it carries a panel layout (an embedding that is
+    also the output head is stored once, as the head wants it).
 
     ```mlir
     %x = weft.embed %ids, %table {scale = 8.0 : f32}
@@ -89,9 +91,12 @@ def Weft_EmbedOp : Weft_ModelOp<"embed"> {
     ```
   }];
   let arguments = (ins Weft_Indices:$ids, Weft_FloatTensor:$table,
-                       DefaultValuedAttr<F32Attr, "1.0f">:$scale);
+                       DefaultValuedAttr<F32Attr, "1.0f">:$scale,
+                       OptionalAttr<Weft_PanelLayoutAttr>:$layout);
   let results = (outs Weft_FloatTensor:$result);
-  let assemblyFormat = "$ids `,` $table attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $ids `,` $table (`layout` $layout^)? attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Weft_RmsNormOp : Weft_ModelOp<"rms_norm", [AllTypesMatch<["input", "result"]>]> {
