@@ -6,6 +6,7 @@
 #include "dialects/Plan/PlanDialect.h"
 #include "dialects/Tile/TileDialect.h"
 #include "dialects/Weft/WeftDialect.h"
+#include "passes/Fuse/Passes.h"
 #include "passes/Graph/Passes.h"
 #include "passes/Kernel/Passes.h"
 
@@ -132,6 +133,7 @@ void weft::registerAllDialects(DialectRegistry &registry) {
 }
 
 void weft::registerAllPasses() {
+  fuse::registerFusePasses();
   graph::registerGraphPasses();
   kernel::registerKernelPasses();
   PassPipelineRegistration<>(

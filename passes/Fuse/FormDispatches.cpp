@@ -357,18 +357,47 @@ private:
     if (Value known = mapping.lookupOrNull(value))
       return known;
     Operation *op = value.getDefiningOp();
-    bool clone = op && (isView(op) || (isConstant(op) &&
-                                       !isa<RankedTensorType>(value.getType())));
-    if (clone) {
-      for (Value operand : op->getOperands())
-        materialize(inner, block, operand);
-      return inner.clone(*op, mapping)->getResult(
-          cast<OpResult>(value).getResultNumber());
+    if (op && isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+                  tensor::CollapseShapeOp>(op)) {
+      Value source = materialize(inner, block, op->getOperand(0));
+      Value view = cloneView(inner, op, source);
+      mapping.map(value, view);
+      return view;
     }
     inputs.push_back(value);
     Value argument = block->addArgument(value.getType(), value.getLoc());
     mapping.map(value, argument);
     return argument;
+  }
+
+  /// The view of `source`, whose dynamic sizes come from `source` itself, so
+  /// that the dispatch does not read another tensor for its size only.
+  Value cloneView(OpBuilder &inner, Operation *op, Value source) {
+    Location loc = op->getLoc();
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+      SmallVector<OpFoldResult> sizes = slice.getMixedSizes();
+      for (auto [dim, size] : llvm::enumerate(sizes))
+        if (isa<Value>(size))
+          size = tensor::getMixedSize(inner, loc, source, dim);
+      return tensor::ExtractSliceOp::create(
+          inner, loc, slice.getType(), source, slice.getMixedOffsets(), sizes,
+          slice.getMixedStrides());
+    }
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+      SmallVector<OpFoldResult> sizes = expand.getMixedOutputShape();
+      for (auto [dim, size] : llvm::enumerate(sizes))
+        if (isa<Value>(size))
+          size = tensor::getMixedSize(inner, loc, source,
+                                      expand.getCorrespondingSourceDim(dim));
+      return tensor::ExpandShapeOp::create(inner, loc, expand.getResultType(),
+                                           source,
+                                           expand.getReassociationIndices(),
+                                           sizes);
+    }
+    auto collapse = cast<tensor::CollapseShapeOp>(op);
+    return tensor::CollapseShapeOp::create(inner, loc, collapse.getResultType(),
+                                           source,
+                                           collapse.getReassociationIndices());
   }
 
   /// Erases a member whose results only dead views still read.
