@@ -9,6 +9,7 @@
 #include "passes/Fuse/Passes.h"
 #include "passes/Graph/Passes.h"
 #include "passes/Kernel/Passes.h"
+#include "passes/Plan/Passes.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -140,6 +141,7 @@ void weft::registerAllPasses() {
       "weft-reference-to-llvm",
       "decomposes model operations and lowers the result to LLVM",
       buildReferenceToLlvmPipeline);
+  plan::registerPlanPasses();
 
   affine::registerAffinePasses();
   arith::registerArithPasses();

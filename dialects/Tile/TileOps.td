@@ -91,15 +91,19 @@ def Tile_LaunchOp : Tile_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInt
   let description = [{
     Stands in an entry point after kernels are formed. The program's buffers
     are the inputs, then the outputs that are not tied; `tied` has for each
-    result the input whose buffer it updates in place, or -1.
+    result the input whose buffer it updates in place, or -1. `symbols` are the
+    values of the program's symbols, `sizes` the dimensions of each result,
+    `flops` and `bytes` the work of the model operations, all polynomials over
+    the entry point's symbols.
   }];
   let arguments = (ins FlatSymbolRefAttr:$program, StrAttr:$label,
                        Variadic<AnyRankedTensor>:$inputs,
-                       DenseI64ArrayAttr:$tied,
+                       DenseI64ArrayAttr:$tied, StrArrayAttr:$symbols,
+                       TypedArrayAttrBase<StrArrayAttr, "array of sizes">:$sizes,
                        OptionalAttr<StrAttr>:$flops, OptionalAttr<StrAttr>:$bytes);
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let assemblyFormat = [{
-    $program $label `(` $inputs `)` `tied` $tied attr-dict `:` functional-type($inputs, $outputs)
+    $program $label `(` $inputs `)` `tied` $tied `symbols` $symbols `sizes` $sizes attr-dict `:` functional-type($inputs, $outputs)
   }];
 }
 

@@ -1,0 +1,255 @@
+//===- BuildMatrixKernel.cpp - Linear layers with their epilogue ----------===//
+//
+// One program for linear layers, gated pairs of them and expert-wise ones:
+//
+//   for panels of the item's column block
+//     for row tiles of the item's row block
+//       accumulators = fold over k of mma(input[rows, k], weight[panel, k])
+//       epilogue on the accumulators, store
+//
+// A gated pair has two accumulators over one input. An expert-wise layer has
+// one row (token, choice) per item, whose expert selects the matrix.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Kernel/KernelBuilder.h"
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::kernel;
+
+namespace {
+
+/// A linear or grouped linear layer, seen alike.
+struct Matrix {
+  Operation *op;
+  Value input, weight, bias, experts;
+  PanelLayoutAttr layout;
+  int64_t inputs, outputs;
+
+  static Matrix get(Operation *op) {
+    auto size = [](Value value) {
+      return cast<RankedTensorType>(value.getType()).getShape().back();
+    };
+    if (auto linear = dyn_cast<LinearOp>(op))
+      return {op,
+              linear.getInput(),
+              linear.getWeight(),
+              linear.getBias(),
+              Value(),
+              linear.getLayoutAttr(),
+              size(linear.getInput()),
+              size(linear.getResult())};
+    auto grouped = cast<GroupedLinearOp>(op);
+    return {op,
+            grouped.getInput(),
+            grouped.getWeight(),
+            Value(),
+            grouped.getExperts(),
+            grouped.getLayoutAttr(),
+            size(grouped.getInput()),
+            size(grouped.getResult())};
+  }
+};
+
+class MatrixKernel {
+public:
+  explicit MatrixKernel(KernelBuilder &k) : k(k) {}
+
+  LogicalResult build() {
+    for (Operation *op : k.getOps()) {
+      if (isa<LinearOp, GroupedLinearOp>(op))
+        matrices.push_back(Matrix::get(op));
+      else
+        epilogue.push_back(op);
+    }
+    for (Matrix &matrix : matrices)
+      if (!matrix.layout)
+        return k.dispatch.emitOpError(
+            "has a weight that is not packed; run weft-pack-weights first");
+    input = k.getView(matrices[0].input);
+    if (matrices[0].experts)
+      buildExpertItem();
+    else
+      buildBlockItem();
+    return success();
+  }
+
+private:
+  int64_t outputs() { return matrices[0].outputs; }
+  int64_t panelColumns() { return matrices[0].layout.getColumns(); }
+
+  /// Item = (column block, row block), row blocks fastest, so that successive
+  /// items read the same panels.
+  void buildBlockItem() {
+    int64_t rowBlock = k.schedule.getRowBlock();
+    Value rowBlocks = k.create<arith::CeilDivUIOp>(k.rows(), k.index(rowBlock));
+    Value columnBlock = k.create<arith::DivUIOp>(k.item(), rowBlocks);
+    Value row = k.mul(k.create<arith::RemUIOp>(k.item(), rowBlocks), rowBlock);
+    Value rowEnd = k.min(k.add(row, k.index(rowBlock)), k.rows());
+    forItemColumns(columnBlock, [&](Value column, int64_t width) {
+      forRowTiles(row, rowEnd, [&](Value tileRow, int64_t height) {
+        buildTile(tileRow, height, column, width, Value(), Value());
+      });
+    });
+  }
+
+  /// Item = (row = token x choice, column block).
+  void buildExpertItem() {
+    int64_t columnBlocks =
+        llvm::divideCeil(outputs(), k.schedule.getColumnBlock());
+    Value row = k.div(k.item(), columnBlocks);
+    int64_t topK =
+        cast<RankedTensorType>(matrices[0].experts.getType()).getDimSize(1);
+    Value token = k.div(row, topK), choice = k.rem(row, topK);
+    Value expert =
+        k.loadIndex(k.getArgument(matrices[0].experts), {token, choice});
+    forItemColumns(k.rem(k.item(), columnBlocks),
+                   [&](Value column, int64_t width) {
+                     buildTile(token, 1, column, width, expert, choice);
+                   });
+  }
+
+  /// Columns of a block in register-tile widths. The last block may be
+  /// narrower, and its last tile narrower still; both are static cases.
+  void forItemColumns(Value block, function_ref<void(Value, int64_t)> body) {
+    int64_t size = outputs(), width = k.schedule.getColumns();
+    int64_t columnBlock = k.schedule.getColumnBlock();
+    int64_t full = size / width * width;
+    Value begin = k.mul(block, columnBlock);
+    Value end = k.min(k.add(begin, k.index(columnBlock)), k.index(full));
+    if (full > 0)
+      k.forLoop(begin, end, width, [&](Value column) { body(column, width); });
+    if (full == size)
+      return;
+    // The remainder belongs to the last block.
+    int64_t lastBlock = (size - 1) / columnBlock;
+    Value isLast = k.create<arith::CmpIOp>(arith::CmpIPredicate::eq, block,
+                                           k.index(lastBlock));
+    k.create<scf::IfOp>(isLast, [&](OpBuilder &inner, Location) {
+      OpBuilder::InsertionGuard guard(k.builder);
+      k.builder.setInsertionPoint(inner.getInsertionBlock(),
+                                  inner.getInsertionPoint());
+      body(k.index(full), size - full);
+      k.create<scf::YieldOp>();
+    });
+  }
+
+  /// Row tiles of the schedule's height, then single rows.
+  void forRowTiles(Value begin, Value end,
+                   function_ref<void(Value, int64_t)> body) {
+    int64_t height = k.schedule.getRows();
+    if (height == 1)
+      return k.forLoop(begin, end, 1, [&](Value row) { body(row, 1); });
+    Value tiles = k.div(k.sub(end, begin), height);
+    Value tiled = k.add(begin, k.mul(tiles, height));
+    k.forLoop(begin, tiled, height, [&](Value row) { body(row, height); });
+    k.forLoop(tiled, end, 1, [&](Value row) { body(row, 1); });
+  }
+
+  void buildTile(Value row, int64_t height, Value column, int64_t width,
+                 Value expert, Value choice) {
+    SmallVector<int64_t> shape = {height, width};
+    SmallVector<Value> accumulators(matrices.size(), k.constant(shape, 0));
+    int64_t size = matrices[0].inputs;
+    // The last, shorter step of the fold is one of its own.
+    int64_t step = std::min(k.schedule.getUnroll(), size);
+    int64_t full = size / step * step;
+    accumulators = foldOver(0, full, step, accumulators, row, column, shape,
+                            expert, choice);
+    if (full < size)
+      accumulators = foldOver(full, size, size - full, accumulators, row,
+                              column, shape, expert, choice);
+
+    DenseMap<Value, Value> tiles;
+    for (auto [matrix, accumulator] : llvm::zip_equal(matrices, accumulators)) {
+      if (matrix.bias) {
+        Value bias = k.load(k.getArgument(matrix.bias), {k.index(0), column},
+                            {1, width});
+        accumulator = k.create<arith::AddFOp>(
+            accumulator, k.broadcast(k.toF32(bias), shape));
+      }
+      Value result = matrix.op->getResult(0);
+      tiles[result] = k.roundTo(
+          accumulator,
+          cast<RankedTensorType>(result.getType()).getElementType());
+    }
+    int64_t rowStride = expert ? outputs() : 0;
+    Value outColumn =
+        expert ? k.add(k.mul(choice, rowStride), column) : column;
+    for (Operation *op : epilogue) {
+      SmallVector<Value> operands;
+      for (Value operand : op->getOperands()) {
+        auto known = tiles.find(operand);
+        if (known != tiles.end()) {
+          operands.push_back(known->second);
+          continue;
+        }
+        RowView view = k.getView(operand);
+        operands.push_back(
+            k.load(view.matrix,
+                   {row, k.add(outColumn, k.index(view.offset))}, shape));
+      }
+      tiles[op->getResult(0)] = k.applyElementwise(op, operands);
+    }
+    for (auto &[value, tile] : tiles)
+      if (Value output = k.getOutput(value))
+        k.store(tile, output, {row, outColumn});
+  }
+
+  /// Accumulates k in [begin, end) in steps that divide the range.
+  SmallVector<Value> foldOver(int64_t begin, int64_t end, int64_t step,
+                              ValueRange init, Value row, Value column,
+                              ArrayRef<int64_t> shape, Value expert,
+                              Value choice) {
+    if (begin == end)
+      return SmallVector<Value>(init);
+    Value panel = k.div(column, panelColumns());
+    Value inPanel = k.rem(column, panelColumns());
+    return k.fold(
+        k.index(begin), k.index(end), step, tile::Merge::Add, init,
+        [&](Value kk, ValueRange state) {
+          Value inColumn = k.add(kk, k.index(input.offset));
+          if (choice && input.shape.size() == 2)
+            inColumn = k.add(inColumn, k.mul(choice, matrices[0].inputs));
+          Value lhs = k.load(input.matrix, {row, inColumn}, {shape[0], step});
+          SmallVector<Value> next;
+          for (auto [matrix, accumulator] : llvm::zip_equal(matrices, state)) {
+            int64_t group = matrix.layout.getGroup();
+            SmallVector<Value> indices = {panel, k.div(kk, group), inPanel,
+                                          k.index(0)};
+            if (expert)
+              indices.insert(indices.begin(), expert);
+            Value rhs = k.load(
+                k.getArgument(matrix.weight), indices,
+                {static_cast<int64_t>(llvm::divideCeil(step, group)), shape[1],
+                 group});
+            next.push_back(k.create<tile::MmaOp>(instruction(matrix, step), lhs,
+                                                 rhs, accumulator));
+          }
+          return next;
+        });
+  }
+
+  /// Dot products of pairs where the schedule wants them and the operands are
+  /// what the instruction takes.
+  tile::MmaInstruction instruction(const Matrix &matrix, int64_t step) {
+    auto isBf16 = [](Value value) {
+      return cast<RankedTensorType>(value.getType()).getElementType().isBF16();
+    };
+    bool legal = isBf16(matrix.input) && isBf16(matrix.weight) &&
+                 matrix.layout.getGroup() == 2 && step % 2 == 0;
+    return legal ? k.schedule.getMma() : tile::MmaInstruction::Fma;
+  }
+
+  KernelBuilder &k;
+  SmallVector<Matrix> matrices;
+  SmallVector<Operation *> epilogue;
+  RowView input;
+};
+
+} // namespace
+
+LogicalResult kernel::buildMatrixKernel(KernelBuilder &k) {
+  return MatrixKernel(k).build();
+}

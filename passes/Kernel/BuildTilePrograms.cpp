@@ -1,0 +1,290 @@
+//===- BuildTilePrograms.cpp - Dispatches become tile programs ------------===//
+
+#include "passes/Kernel/KernelBuilder.h"
+#include "passes/Kernel/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace weft {
+#define GEN_PASS_DEF_BUILDTILEPROGRAMS
+#include "passes/Kernel/Passes.h.inc"
+} // namespace weft
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::kernel;
+
+namespace {
+
+/// Name of the row symbol of every program; a launch says what it is.
+constexpr StringLiteral rowsSymbol = "rows";
+constexpr StringLiteral tableWidthSymbol = "table_width";
+
+using BuildFunction = LogicalResult (*)(KernelBuilder &);
+
+/// What a dispatch needs besides its kernels' bodies.
+struct ProgramShape {
+  BuildFunction build;
+  SmallVector<Attribute> grid, symbols;
+  SmallVector<StringRef> description;
+};
+
+ProgramShape getShape(DispatchOp dispatch, ArrayAttr schedules) {
+  MLIRContext *context = dispatch.getContext();
+  auto schedule = cast<tile::CpuScheduleAttr>(schedules[0]);
+  ProgramShape shape{buildRowsKernel, {}, {}, {}};
+  shape.symbols.push_back(StringAttr::get(context, rowsSymbol));
+  auto extent = [&](StringRef size, int64_t block) {
+    shape.grid.push_back(tile::ExtentAttr::get(context, size, block));
+  };
+  auto count = [](int64_t n) { return std::to_string(n); };
+  Operation *root = nullptr;
+  for (Operation &op : dispatch.getBlock().without_terminator()) {
+    if (op.getDialect() == dispatch->getDialect() ||
+        (isa<arith::ArithDialect>(op.getDialect()) &&
+         !op.hasTrait<OpTrait::ConstantLike>()))
+      shape.description.push_back(op.getName().stripDialect());
+    if (isa<LinearOp, GroupedLinearOp, AttentionOp, RopeOp, CacheAppendOp>(op) &&
+        !root)
+      root = &op;
+  }
+  auto lastSize = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getShape().back();
+  };
+  if (isa_and_nonnull<LinearOp>(root)) {
+    shape.build = buildMatrixKernel;
+    extent(count(lastSize(root->getResult(0))), schedule.getColumnBlock());
+    extent(rowsSymbol, schedule.getRowBlock());
+  } else if (auto grouped = dyn_cast_or_null<GroupedLinearOp>(root)) {
+    shape.build = buildMatrixKernel;
+    extent(count(lastSize(grouped.getExperts())) + "*" + rowsSymbol.str(), 1);
+    extent(count(lastSize(grouped.getResult())), schedule.getColumnBlock());
+  } else if (auto attention = dyn_cast_or_null<AttentionOp>(root)) {
+    shape.build = buildAttentionKernel;
+    extent(count(attention.getKeyHeads()), 1);
+    extent(rowsSymbol, schedule.getRowBlock());
+    if (attention.isPaged())
+      shape.symbols.push_back(StringAttr::get(context, tableWidthSymbol));
+  } else if (root) {
+    shape.build = buildHeadsKernel;
+    extent(rowsSymbol, 1);
+  } else {
+    extent(rowsSymbol, 1);
+  }
+  return shape;
+}
+
+/// The tensor whose leading dimension the rows of the program are.
+Value getRowsTensor(DispatchOp dispatch) {
+  for (Operation &op : dispatch.getBlock().without_terminator()) {
+    if (auto embed = dyn_cast<EmbedOp>(op))
+      return embed.getIds();
+    if (auto append = dyn_cast<CacheAppendOp>(op))
+      return append.getInput();
+    if (isa<LinearOp, GroupedLinearOp, AttentionOp, RopeOp, RmsNormOp,
+            LayerNormOp, RopeTableOp, RouteOp, CombineOp, ActivationOp,
+            GatedActivationOp, SoftcapOp>(op) ||
+        OpTrait::hasElementwiseMappableTraits(&op))
+      if (isa<RankedTensorType>(op.getResult(0).getType()))
+        return op.getOperand(0);
+  }
+  return {};
+}
+
+/// Work of a dispatch: that of its operations, less the traffic of values
+/// that stay inside.
+std::pair<Polynomial, Polynomial> getCost(DispatchOp dispatch) {
+  Polynomial flops, bytes;
+  auto sizeOf = [](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    Polynomial size((type.getElementTypeBitWidth() + 7) / 8);
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      size = size * getDimSize(value, dim);
+    return size;
+  };
+  auto yield = dispatch.getBlock().getTerminator();
+  for (Operation &op : dispatch.getBlock().without_terminator()) {
+    auto cost = dyn_cast<CostInterface>(op);
+    bool elementwise = !cost && OpTrait::hasElementwiseMappableTraits(&op) &&
+                       !op.hasTrait<OpTrait::ConstantLike>() &&
+                       isa<RankedTensorType>(op.getResult(0).getType());
+    if (!cost && !elementwise)
+      continue;
+    if (cost) {
+      flops += cost.getFlops(getDimSize);
+      bytes += cost.getBytes(getDimSize);
+    } else {
+      Polynomial elements(1);
+      auto type = cast<RankedTensorType>(op.getResult(0).getType());
+      for (int64_t dim = 0; dim < type.getRank(); ++dim)
+        elements = elements * getDimSize(op.getResult(0), dim);
+      flops += elements;
+      for (Value value : op.getOperands())
+        bytes += sizeOf(value);
+      bytes += sizeOf(op.getResult(0));
+    }
+    for (Value result : op.getResults()) {
+      if (isa<CacheAppendOp>(op))
+        continue;
+      int64_t inside = 0;
+      bool leaves = false;
+      for (Operation *user : result.getUsers()) {
+        leaves |= user == yield;
+        inside += user != yield;
+      }
+      bytes += sizeOf(result) * Polynomial(-(inside + (leaves ? 0 : 1)));
+    }
+  }
+  return {flops, bytes};
+}
+
+/// What a launch says about sizes, as polynomials over the entry's symbols.
+struct LaunchSizes {
+  SmallVector<std::string> symbols;
+  ArrayAttr results;
+  std::string flops, bytes;
+};
+
+LaunchSizes getSizes(DispatchOp dispatch) {
+  LaunchSizes sizes;
+  sizes.symbols.push_back(getDimSize(getRowsTensor(dispatch), 0).str());
+  for (Operation &op : dispatch.getBlock())
+    if (auto attention = dyn_cast<AttentionOp>(op);
+        attention && attention.isPaged())
+      sizes.symbols.push_back(getDimSize(attention.getBlockTable(), 1).str());
+  Builder builder(dispatch.getContext());
+  SmallVector<Attribute> results;
+  for (Value result : dispatch.getResults()) {
+    SmallVector<Attribute> dims;
+    int64_t rank = cast<RankedTensorType>(result.getType()).getRank();
+    for (int64_t dim = 0; dim < rank; ++dim)
+      dims.push_back(builder.getStringAttr(getDimSize(result, dim).str()));
+    results.push_back(builder.getArrayAttr(dims));
+  }
+  sizes.results = builder.getArrayAttr(results);
+  auto [flops, bytes] = getCost(dispatch);
+  sizes.flops = flops.str();
+  sizes.bytes = bytes.str();
+  return sizes;
+}
+
+class BuildTilePrograms
+    : public weft::impl::BuildTileProgramsBase<BuildTilePrograms> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<DispatchOp> dispatches;
+    module.walk([&](DispatchOp dispatch) { dispatches.push_back(dispatch); });
+    SmallVector<tile::ProgramOp> chosen;
+    SmallVector<LaunchSizes> sizes;
+    for (DispatchOp dispatch : dispatches) {
+      auto schedules = dispatch->getAttrOfType<ArrayAttr>("schedules");
+      if (!schedules || schedules.empty()) {
+        dispatch.emitOpError(
+            "has no schedules; run weft-choose-schedules first");
+        return signalPassFailure();
+      }
+      chosen.push_back(
+          getProgram(dispatch, schedules, getShape(dispatch, schedules)));
+      if (!chosen.back())
+        return signalPassFailure();
+      sizes.push_back(getSizes(dispatch));
+    }
+    // Sizes are traced through the dispatches, so these go last.
+    for (auto [dispatch, program, size] :
+         llvm::zip_equal(dispatches, chosen, sizes))
+      replace(dispatch, program, size);
+  }
+
+  /// The program of a dispatch; equal dispatches share one.
+  tile::ProgramOp getProgram(DispatchOp dispatch, ArrayAttr schedules,
+                             const ProgramShape &shape) {
+    std::string key;
+    llvm::raw_string_ostream stream(key);
+    stream << schedules;
+    llvm::interleaveComma(dispatch.getBlock().getArgumentTypes(), stream);
+    for (Operation &op : dispatch.getBlock())
+      op.print(stream, OpPrintingFlags().printGenericOpForm().useLocalScope());
+    tile::ProgramOp &program = programs[key];
+    if (program) {
+      ++numShared;
+      return program;
+    }
+    OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
+    for (auto existing : getOperation().getOps<tile::ProgramOp>())
+      builder.setInsertionPointAfter(existing);
+    std::string description = llvm::join(shape.description, "+");
+    std::string name = shape.description.empty()
+                           ? "kernel"
+                           : shape.description.front().str();
+    if (unsigned count = names[name]++)
+      name += "_" + std::to_string(count);
+    program = tile::ProgramOp::create(
+        builder, dispatch.getLoc(), name, builder.getArrayAttr(shape.symbols),
+        builder.getArrayAttr(shape.grid), builder.getStringAttr(description));
+    builder.createBlock(&program.getBody());
+    for (Attribute schedule : schedules)
+      if (failed(buildKernel(dispatch, program,
+                             cast<tile::CpuScheduleAttr>(schedule), shape)))
+        return {};
+    ++numPrograms;
+    return program;
+  }
+
+  LogicalResult buildKernel(DispatchOp dispatch, tile::ProgramOp program,
+                            tile::CpuScheduleAttr schedule,
+                            const ProgramShape &shape) {
+    OpBuilder builder = OpBuilder::atBlockEnd(&program.getBody().front());
+    Location loc = dispatch.getLoc();
+    std::string name = schedule.getLevel().str();
+    auto kernel = tile::KernelOp::create(builder, loc, name,
+                                         schedule.getLevel(), schedule);
+    Block *block = builder.createBlock(&kernel.getBody());
+    auto tableOf = [&](Value value) {
+      return llvm::any_of(value.getUsers(), [&](Operation *user) {
+        auto attention = dyn_cast<AttentionOp>(user);
+        return attention && attention.getBlockTable() == value;
+      });
+    };
+    for (BlockArgument argument : dispatch.getBlock().getArguments())
+      block->addArgument(getKernelType(cast<RankedTensorType>(argument.getType()),
+                                       tableOf(argument)),
+                         loc);
+    for (auto [index, type] : llvm::enumerate(dispatch.getResultTypes()))
+      if (!dispatch.getTiedInput(index))
+        block->addArgument(getKernelType(cast<RankedTensorType>(type), false),
+                           loc);
+    for (size_t i = 0; i <= shape.symbols.size(); ++i)
+      block->addArgument(builder.getIndexType(), loc);
+    KernelBuilder kernelBuilder(builder, dispatch, kernel, schedule);
+    if (failed(shape.build(kernelBuilder)))
+      return failure();
+    tile::ReturnOp::create(builder, loc);
+    return success();
+  }
+
+  void replace(DispatchOp dispatch, tile::ProgramOp program,
+               const LaunchSizes &sizes) {
+    OpBuilder builder(dispatch);
+    SmallVector<int64_t> tied;
+    for (unsigned i = 0; i < dispatch.getNumResults(); ++i) {
+      std::optional<unsigned> input = dispatch.getTiedInput(i);
+      tied.push_back(input ? static_cast<int64_t>(*input) : -1);
+    }
+    SmallVector<StringRef> symbols(sizes.symbols.begin(), sizes.symbols.end());
+    auto launch = tile::LaunchOp::create(
+        builder, dispatch.getLoc(), dispatch.getResultTypes(),
+        SymbolRefAttr::get(program.getSymNameAttr()), dispatch.getLabelAttr(),
+        dispatch.getInputs(), builder.getDenseI64ArrayAttr(tied),
+        builder.getStrArrayAttr(symbols), sizes.results,
+        builder.getStringAttr(sizes.flops),
+        builder.getStringAttr(sizes.bytes));
+    dispatch.replaceAllUsesWith(launch.getResults());
+    dispatch.erase();
+  }
+
+  llvm::StringMap<tile::ProgramOp> programs;
+  llvm::StringMap<unsigned> names;
+};
+
+} // namespace

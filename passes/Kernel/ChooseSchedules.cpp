@@ -1,0 +1,90 @@
+//===- ChooseSchedules.cpp - How each dispatch becomes a kernel -----------===//
+
+#include "dialects/Tile/TileDialect.h"
+#include "dialects/Weft/WeftDialect.h"
+#include "passes/Kernel/CpuLevel.h"
+#include "passes/Kernel/Passes.h"
+
+namespace weft {
+#define GEN_PASS_DEF_CHOOSESCHEDULES
+#include "passes/Kernel/Passes.h.inc"
+} // namespace weft
+
+using namespace mlir;
+using namespace weft;
+
+namespace {
+
+/// Elements of one accumulator tile per level: as many as leave registers for
+/// one row of the right-hand side and a broadcast.
+struct RegisterTile {
+  int64_t rows, columns;
+};
+
+RegisterTile getRegisterTile(const CpuLevel &level, int64_t accumulators) {
+  if (level.registers >= 32) // 32 registers of 16: 6 x 64, a pair 6 x 32.
+    return {6, accumulators > 1 ? 32 : 64};
+  if (level.lanes() >= 8) // 16 registers of 8: 6 x 16, a pair 3 x 16.
+    return {accumulators > 1 ? 3 : 6, 16};
+  return {4, accumulators > 1 ? 4 : 8}; // 16 registers of 4.
+}
+
+bool isBf16(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType().isBF16();
+}
+
+class ChooseSchedules : public weft::impl::ChooseSchedulesBase<ChooseSchedules> {
+public:
+  using ChooseSchedulesBase::ChooseSchedulesBase;
+
+private:
+  void runOnOperation() override {
+    SmallVector<const CpuLevel *> chosen;
+    for (const std::string &name : levels) {
+      const CpuLevel *level = findCpuLevel(name);
+      if (!level) {
+        getOperation()->emitError()
+            << "unknown CPU level '" << name << "'; expected one of "
+            << listCpuLevels();
+        return signalPassFailure();
+      }
+      chosen.push_back(level);
+    }
+    getOperation()->walk([&](DispatchOp dispatch) {
+      SmallVector<Attribute> schedules;
+      for (const CpuLevel *level : chosen)
+        schedules.push_back(choose(dispatch, *level));
+      dispatch->setAttr("schedules", ArrayAttr::get(&getContext(), schedules));
+    });
+  }
+
+  tile::CpuScheduleAttr choose(DispatchOp dispatch, const CpuLevel &level) {
+    int64_t matrices = 0, inputs = 0;
+    bool pairs = false, attention = false;
+    for (Operation &op : dispatch.getBlock()) {
+      attention |= isa<AttentionOp>(op);
+      if (!isa<LinearOp, GroupedLinearOp>(op))
+        continue;
+      ++matrices;
+      inputs = cast<RankedTensorType>(op.getOperand(0).getType())
+                   .getShape()
+                   .back();
+      pairs = isBf16(op.getOperand(0)) && isBf16(op.getOperand(1)) &&
+              inputs % 2 == 0;
+    }
+    RegisterTile tile = getRegisterTile(level, matrices);
+    auto mma = pairs && level.hasDotBf16 ? tile::MmaInstruction::DotBf16
+                                         : tile::MmaInstruction::Fma;
+    // A multiple of every level's tile height; its input rows stay in the L2
+    // cache while a panel is multiplied.
+    int64_t rowBlock = attention ? 24 : 48;
+    // About 64 KiB of weight per item keeps the cost of an item small against
+    // its work without starving threads.
+    int64_t columnBlock = matrices && inputs < 512 ? 128 : 64;
+    return tile::CpuScheduleAttr::get(&getContext(), level.name, tile.rows,
+                                      tile.columns, rowBlock, columnBlock,
+                                      /*unroll=*/8, mma);
+  }
+};
+
+} // namespace

@@ -1,0 +1,124 @@
+//===- KernelBuilder.cpp - From a dispatch to a tile kernel ---------------===//
+
+#include "passes/Kernel/KernelBuilder.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::kernel;
+
+MemRefType kernel::getKernelType(RankedTensorType type, bool isFlat) {
+  ArrayRef<int64_t> shape = type.getShape();
+  Type element = type.getElementType();
+  if (isFlat)
+    return MemRefType::get({ShapedType::kDynamic}, element);
+  // Weights, packed or not, and caches keep their shape.
+  if (type.getRank() >= 4 || (type.hasStaticShape() && type.getRank() > 1) ||
+      element.isInteger(32))
+    return MemRefType::get(shape, element);
+  if (type.getRank() == 1)
+    return MemRefType::get({1, shape[0]}, element);
+  int64_t columns = 1;
+  for (int64_t size : shape.drop_front())
+    columns *= size;
+  return MemRefType::get({shape[0], columns}, element);
+}
+
+KernelBuilder::KernelBuilder(OpBuilder &builder, DispatchOp dispatch,
+                             tile::KernelOp kernel,
+                             tile::CpuScheduleAttr schedule)
+    : TileBuilder(builder, dispatch.getLoc()), dispatch(dispatch),
+      kernel(kernel), schedule(schedule) {
+  unsigned next = 0;
+  for (BlockArgument argument : dispatch.getBlock().getArguments())
+    arguments[argument] = kernel.getBuffers()[next++];
+  auto yield = cast<YieldOp>(dispatch.getBlock().getTerminator());
+  for (auto [index, value] : llvm::enumerate(yield.getValues())) {
+    std::optional<unsigned> tied = dispatch.getTiedInput(index);
+    outputs[value] =
+        tied ? kernel.getBuffers()[*tied] : kernel.getBuffers()[next++];
+  }
+}
+
+SmallVector<Operation *> KernelBuilder::getOps() {
+  SmallVector<Operation *> ops;
+  for (Operation &op : dispatch.getBlock().without_terminator())
+    if (!isa<tensor::DimOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+             tensor::CollapseShapeOp>(op) &&
+        !op.hasTrait<OpTrait::ConstantLike>())
+      ops.push_back(&op);
+  return ops;
+}
+
+Value KernelBuilder::getArgument(Value value) {
+  return arguments.lookup(value);
+}
+
+Value KernelBuilder::getOutput(Value value) { return outputs.lookup(value); }
+
+/// Row-major strides.
+static SmallVector<int64_t> getStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (int64_t i = static_cast<int64_t>(shape.size()) - 2; i >= 0; --i)
+    strides[i] = strides[i + 1] * shape[i + 1];
+  return strides;
+}
+
+RowView KernelBuilder::getView(Value value) {
+  ArrayRef<int64_t> trailing =
+      cast<RankedTensorType>(value.getType()).getShape().drop_front();
+  if (Value argument = getArgument(value))
+    return {argument, 0, SmallVector<int64_t>(trailing), getStrides(trailing)};
+  Operation *op = value.getDefiningOp();
+  if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op)) {
+    RowView view = getView(slice.getSource());
+    for (auto [dim, offset] :
+         llvm::enumerate(slice.getStaticOffsets().drop_front()))
+      view.offset += offset * view.strides[dim];
+    view.shape.assign(trailing.begin(), trailing.end());
+    return view;
+  }
+  if (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
+    // Reshapes of trailing dimensions that are adjacent in memory: all of a
+    // row that is sliced only in its outermost trailing dimension.
+    RowView view = getView(op->getOperand(0));
+    view.shape.assign(trailing.begin(), trailing.end());
+    view.strides = getStrides(trailing);
+    return view;
+  }
+  // A yielded value lies where it is written.
+  if (Value output = getOutput(value))
+    return {output, 0, SmallVector<int64_t>(trailing), getStrides(trailing)};
+  return {};
+}
+
+Value KernelBuilder::applyElementwise(Operation *op, ValueRange tiles) {
+  SmallVector<Value> x;
+  for (Value tile : tiles)
+    x.push_back(toF32(tile));
+  Value result =
+      TypeSwitch<Operation *, Value>(op)
+          .Case([&](ActivationOp act) {
+            return activation(act.getFunction(), x[0]);
+          })
+          .Case([&](GatedActivationOp act) -> Value {
+            return create<arith::MulFOp>(activation(act.getFunction(), x[0]),
+                                         x[1]);
+          })
+          .Case([&](SoftcapOp cap) {
+            return softcap(x[0], cap.getCap().convertToDouble());
+          })
+          .Default([&](Operation *other) -> Value {
+            // Elementwise arith and math: the same operation on f32 tiles.
+            OperationState state(loc, other->getName());
+            state.addOperands(x);
+            state.addTypes(x[0].getType());
+            state.addAttributes(other->getAttrs());
+            return builder.create(state)->getResult(0);
+          });
+  return roundTo(
+      result,
+      cast<RankedTensorType>(op->getResult(0).getType()).getElementType());
+}
