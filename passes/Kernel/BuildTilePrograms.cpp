@@ -6,10 +6,10 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
 
-namespace weft {
+namespace weft::kernel {
 #define GEN_PASS_DEF_BUILDTILEPROGRAMS
 #include "passes/Kernel/Passes.h.inc"
-} // namespace weft
+} // namespace weft::kernel
 
 using namespace mlir;
 using namespace weft;
@@ -170,7 +170,7 @@ LaunchSizes getSizes(DispatchOp dispatch) {
 }
 
 class BuildTilePrograms
-    : public weft::impl::BuildTileProgramsBase<BuildTilePrograms> {
+    : public weft::kernel::impl::BuildTileProgramsBase<BuildTilePrograms> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<DispatchOp> dispatches;

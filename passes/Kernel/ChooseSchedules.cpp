@@ -5,10 +5,10 @@
 #include "passes/Kernel/CpuLevel.h"
 #include "passes/Kernel/Passes.h"
 
-namespace weft {
+namespace weft::kernel {
 #define GEN_PASS_DEF_CHOOSESCHEDULES
 #include "passes/Kernel/Passes.h.inc"
-} // namespace weft
+} // namespace weft::kernel
 
 using namespace mlir;
 using namespace weft;
@@ -33,7 +33,7 @@ bool isBf16(Value value) {
   return cast<RankedTensorType>(value.getType()).getElementType().isBF16();
 }
 
-class ChooseSchedules : public weft::impl::ChooseSchedulesBase<ChooseSchedules> {
+class ChooseSchedules : public weft::kernel::impl::ChooseSchedulesBase<ChooseSchedules> {
 public:
   using ChooseSchedulesBase::ChooseSchedulesBase;
 

@@ -40,4 +40,45 @@ def ExpandKernelMath : Pass<"weft-expand-kernel-math", "::mlir::ModuleOp"> {
   ];
 }
 
+def ChooseSchedules : Pass<"weft-choose-schedules"> {
+  let summary = "decides register tiles, blocks and instructions of each kernel";
+  let description = [{
+    Gives every `weft.dispatch` the attribute `schedules`: one
+    `#tile.cpu_schedule` per CPU level of the target, baseline first. Nothing
+    after this pass decides anything about a kernel's shape, so that a schedule
+    can be edited as text, or taken from elsewhere, and replayed. Stands first
+    in the phase.
+
+    Conditions: `row_block` and `column_block` are equal for all levels of a
+    dispatch, whose kernels share one grid; `row_block` is a multiple of every
+    register tile's height and `column_block` of every width.
+  }];
+  let dependentDialects = ["::weft::tile::TileDialect"];
+  let options = [
+    ListOption<"levels", "levels", "std::string", "CPU levels, baseline first">
+  ];
+}
+
+def BuildTilePrograms : Pass<"weft-build-tile-programs", "::mlir::ModuleOp"> {
+  let summary = "writes each dispatch as a tile program and launches it";
+  let description = [{
+    A `weft.dispatch` becomes a `tile.launch` of a `tile.program` that holds one
+    `tile.kernel` per schedule. Dispatches with equal bodies and schedules share
+    a program: a model with 32 equal layers is compiled once. Attention becomes
+    a `tile.fold` over blocks of keys with the softmax merge, in which no matrix
+    of scores exists.
+
+    Conditions: dispatches have schedules; weight matrices are packed.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::weft::tile::TileDialect"
+  ];
+  let statistics = [
+    Statistic<"numPrograms", "programs", "Programs built">,
+    Statistic<"numShared", "shared", "Dispatches that share a program">
+  ];
+}
+
 #endif // WEFT_PASSES_KERNEL_PASSES_TD
