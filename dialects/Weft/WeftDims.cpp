@@ -78,7 +78,10 @@ static Polynomial getArgumentDim(BlockArgument argument, int64_t dim) {
       llvm::count_if(type.getShape().take_front(dim), ShapedType::isDynamic);
   if (!names || position >= names.size())
     return Polynomial::symbol("?");
-  return Polynomial::symbol(cast<StringAttr>(names[position]).getValue());
+  // A name, or a sum such as "sequences + 1".
+  std::optional<Polynomial> size =
+      Polynomial::parse(cast<StringAttr>(names[position]).getValue());
+  return size ? *size : Polynomial::symbol("?");
 }
 
 Polynomial weft::getDimSize(Value value, int64_t dim) {

@@ -153,7 +153,8 @@ Value Builder::weight(const Weight &weight) {
 
 Value Builder::embed(Value ids, const Weight &table, double scale) {
   return EmbedOp::create(builder, loc, getRows(table.shape[1]), ids,
-                         weight(table), builder.getF32FloatAttr(scale));
+                         weight(table), builder.getF32FloatAttr(scale),
+                         PanelLayoutAttr());
 }
 
 Value Builder::rmsNorm(Value x, const Weight &factor, const Twine &name) {
@@ -468,7 +469,8 @@ void Builder::buildStep() {
   // Only the rows whose logits are wanted go through the head.
   enter("logit_rows");
   x = EmbedOp::create(builder, loc, getRows(config.hiddenSize),
-                      inputs["logit_rows"], x, builder.getF32FloatAttr(1.0f));
+                      inputs["logit_rows"], x, builder.getF32FloatAttr(1.0f),
+                      PanelLayoutAttr());
   x = norm(x, weights.finalNorm, "final_norm");
   Value logits = linear(x, {weights.head, {}}, "head", builder.getF32Type());
   if (config.logitSoftcap != 0) {

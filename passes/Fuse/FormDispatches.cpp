@@ -59,8 +59,7 @@ bool isMatrixOp(Operation *op) { return isa<LinearOp, GroupedLinearOp>(op); }
 
 /// Works on whole rows [token, :] of a matrix.
 bool isRowOp(Operation *op) {
-  if (isa<EmbedOp, RmsNormOp, LayerNormOp, CombineOp>(op) ||
-      isElementwise(op))
+  if (isa<EmbedOp, RmsNormOp, LayerNormOp, CombineOp>(op) || isElementwise(op))
     return cast<RankedTensorType>(op->getResult(0).getType()).getRank() == 2;
   return false;
 }
@@ -115,7 +114,8 @@ public:
         for (Value operand : op->getOperands())
           if (Operation *producer = stripViews(operand).getDefiningOp())
             if (Group *other = getGroup(producer);
-                other && !inside(other) && !other->last()->isBeforeInBlock(last))
+                other && !inside(other) &&
+                !other->last()->isBeforeInBlock(last))
               return "it would read a value that is computed later";
         if (usedBefore(op, last, inside))
           return "another kernel between them reads its result";
@@ -331,9 +331,9 @@ public:
       yielded.push_back(mapping.lookup(output));
     YieldOp::create(inner, loc, yielded);
 
-    auto dispatch = DispatchOp::create(builder, loc,
-                                       TypeRange(ValueRange(outputs)),
-                                       builder.getStringAttr(label), inputs);
+    auto dispatch =
+        DispatchOp::create(builder, loc, TypeRange(ValueRange(outputs)),
+                           builder.getStringAttr(label), inputs);
     dispatch.getBody().push_back(block);
     for (auto [from, to] : llvm::zip_equal(outputs, dispatch.getResults()))
       from.replaceUsesWithIf(to, [&](OpOperand &use) {
@@ -379,9 +379,9 @@ private:
       for (auto [dim, size] : llvm::enumerate(sizes))
         if (isa<Value>(size))
           size = tensor::getMixedSize(inner, loc, source, dim);
-      return tensor::ExtractSliceOp::create(
-          inner, loc, slice.getType(), source, slice.getMixedOffsets(), sizes,
-          slice.getMixedStrides());
+      return tensor::ExtractSliceOp::create(inner, loc, slice.getType(), source,
+                                            slice.getMixedOffsets(), sizes,
+                                            slice.getMixedStrides());
     }
     if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
       SmallVector<OpFoldResult> sizes = expand.getMixedOutputShape();
@@ -389,10 +389,9 @@ private:
         if (isa<Value>(size))
           size = tensor::getMixedSize(inner, loc, source,
                                       expand.getCorrespondingSourceDim(dim));
-      return tensor::ExpandShapeOp::create(inner, loc, expand.getResultType(),
-                                           source,
-                                           expand.getReassociationIndices(),
-                                           sizes);
+      return tensor::ExpandShapeOp::create(
+          inner, loc, expand.getResultType(), source,
+          expand.getReassociationIndices(), sizes);
     }
     auto collapse = cast<tensor::CollapseShapeOp>(op);
     return tensor::CollapseShapeOp::create(inner, loc, collapse.getResultType(),

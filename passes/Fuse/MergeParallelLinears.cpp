@@ -64,19 +64,18 @@ class MergeParallelLinears
     LinearOp first = linears.front();
     SmallVector<LinearOp> equal;
     for (LinearOp linear : linears) {
-      bool agrees =
-          bool(linear.getBias()) == bool(first.getBias()) &&
-          getElementTypeOrSelf(linear.getWeight()) ==
-              getElementTypeOrSelf(first.getWeight()) &&
-          getElementTypeOrSelf(linear.getResult()) ==
-              getElementTypeOrSelf(first.getResult()) &&
-          linear->getBlock() == first->getBlock();
+      bool agrees = bool(linear.getBias()) == bool(first.getBias()) &&
+                    getElementTypeOrSelf(linear.getWeight()) ==
+                        getElementTypeOrSelf(first.getWeight()) &&
+                    getElementTypeOrSelf(linear.getResult()) ==
+                        getElementTypeOrSelf(first.getResult()) &&
+                    linear->getBlock() == first->getBlock();
       if (agrees)
         equal.push_back(linear);
       else
-        remark::missed(linear.getLoc(),
-                       remark::RemarkOpts::name("merge-parallel-linears")
-                           .category("fuse"))
+        remark::missed(
+            linear.getLoc(),
+            remark::RemarkOpts::name("merge-parallel-linears").category("fuse"))
             << "reads the input of another linear layer but differs in bias "
                "or element type";
     }
@@ -99,14 +98,14 @@ class MergeParallelLinears
     }
     Location loc = builder.getFusedLoc(locations);
     Value weight = mergeWeights(builder, loc, weights, outputs);
-    Value bias = biases.empty() ? Value()
-                                : mergeWeights(builder, loc, biases, outputs);
+    Value bias =
+        biases.empty() ? Value() : mergeWeights(builder, loc, biases, outputs);
     auto type = cast<RankedTensorType>(first.getType());
     SmallVector<int64_t> shape(type.getShape());
     shape.back() = outputs;
-    Value merged = LinearOp::create(builder, loc, type.clone(shape),
-                                    first.getInput(), weight, bias,
-                                    PanelLayoutAttr());
+    Value merged =
+        LinearOp::create(builder, loc, type.clone(shape), first.getInput(),
+                         weight, bias, PanelLayoutAttr());
     SmallVector<OpFoldResult> sizes =
         tensor::getMixedSizes(builder, loc, merged);
     SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0));
@@ -124,8 +123,9 @@ class MergeParallelLinears
     for (LinearOp linear : linears)
       linear.erase();
     numMerged += linears.size() - 1;
-    remark::passed(loc, remark::RemarkOpts::name("merge-parallel-linears")
-                            .category("fuse"))
+    remark::passed(
+        loc,
+        remark::RemarkOpts::name("merge-parallel-linears").category("fuse"))
         << "merged " << remark::metric("layers", linears.size())
         << " linear layers of one input";
   }

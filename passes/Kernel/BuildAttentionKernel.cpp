@@ -52,8 +52,7 @@ public:
       sequence = k.loadIndex(k.getArgument(op.getSequenceIds()), {row});
       Value starts = k.getArgument(op.getSequenceStarts());
       sequenceStart = k.loadIndex(starts, {sequence});
-      Value sequenceEnd =
-          k.loadIndex(starts, {k.add(sequence, k.index(1))});
+      Value sequenceEnd = k.loadIndex(starts, {k.add(sequence, k.index(1))});
       // A run starts where the block or the sequence does.
       Value startsRun = k.create<arith::OrIOp>(
           k.create<arith::CmpIOp>(arith::CmpIPredicate::eq, row, begin),
@@ -84,9 +83,9 @@ private:
     scores = scratch({height, block}, f32);
     results = scratch({height, size}, f32);
     if (!op.isPaged())
-      keys = scratch({1, size, block},
-                     cast<RankedTensorType>(op.getKey().getType())
-                         .getElementType());
+      keys = scratch(
+          {1, size, block},
+          cast<RankedTensorType>(op.getKey().getType()).getElementType());
   }
 
   /// Tokens [row, end) of one sequence.
@@ -98,10 +97,10 @@ private:
                                 {k.add(sequence, k.index(1))}),
                     sequenceStart);
     Value count = k.sub(end, row);
-    Value isSingle = k.create<arith::CmpIOp>(arith::CmpIPredicate::eq, count,
-                                             k.index(1));
-    Value isSeveral = k.create<arith::CmpIOp>(arith::CmpIPredicate::ne, count,
-                                              k.index(1));
+    Value isSingle =
+        k.create<arith::CmpIOp>(arith::CmpIPredicate::eq, count, k.index(1));
+    Value isSeveral =
+        k.create<arith::CmpIOp>(arith::CmpIPredicate::ne, count, k.index(1));
     Value firstHead = k.mul(keyHead, group);
     ifThen(isSingle, [&] {
       int64_t height = std::min(k.schedule.getRows(), group);
@@ -122,8 +121,8 @@ private:
   /// One token, `heads` query heads.
   void buildHeadsTile(Value row, Value head, int64_t heads) {
     k.forLoop(k.index(0), k.index(heads), 1, [&](Value i) {
-      Value q = k.load(query.matrix, {row, headColumn(k.add(head, i))},
-                       {1, size});
+      Value q =
+          k.load(query.matrix, {row, headColumn(k.add(head, i))}, {1, size});
       k.store(k.toF32(q), queries, {i, k.index(0)});
     });
     Value position = k.loadIndex(k.getArgument(op.getPositions()), {row});
@@ -141,8 +140,8 @@ private:
   /// `valid` consecutive tokens of one query head, at most the tile's rows.
   void buildTokensTile(Value row, Value head, Value valid) {
     int64_t height = k.schedule.getRows();
-    Value q = k.load(query.matrix, {row, headColumn(head)}, {height, size},
-                     valid);
+    Value q =
+        k.load(query.matrix, {row, headColumn(head)}, {height, size}, valid);
     k.store(k.toF32(q), queries, {k.index(0), k.index(0)});
     Value first = k.loadIndex(k.getArgument(op.getPositions()), {row});
     Value last = k.sub(k.add(first, valid), k.index(1));
@@ -175,13 +174,13 @@ private:
       lowerBlock = k.div(lower, block);
     }
     Value upperBlock = k.create<arith::CeilDivUIOp>(upper, k.index(block));
-    SmallVector<Value> state = k.fold(
-        lowerBlock, upperBlock, 1, tile::Merge::Softmax,
-        {k.constant({height, 1}, lowestScore), k.constant({height, 1}, 0),
-         k.constant({height, size}, 0)},
-        [&](Value number, ValueRange s) {
-          return buildBlock(height, number, s[0], s[1], s[2], positions);
-        });
+    SmallVector<Value> state =
+        k.fold(lowerBlock, upperBlock, 1, tile::Merge::Softmax,
+               {k.constant({height, 1}, lowestScore),
+                k.constant({height, 1}, 0), k.constant({height, size}, 0)},
+               [&](Value number, ValueRange s) {
+                 return buildBlock(height, number, s[0], s[1], s[2], positions);
+               });
     // A row that saw no key has l = 0 and gives 0.
     Value sum = state[1];
     Value none = k.create<arith::CmpFOp>(arith::CmpFPredicate::OEQ, sum,
@@ -214,32 +213,32 @@ private:
         k.create<arith::SubFOp>(score, k.broadcast(newM, shape)));
     p = k.create<arith::SelectOp>(visible, p, k.constant(shape, 0));
     Value alpha = k.create<math::ExpOp>(k.create<arith::SubFOp>(m, newM));
-    Value newL =
-        k.create<arith::AddFOp>(k.create<arith::MulFOp>(l, alpha),
-                                k.reduce(tile::Reduction::Add, p));
+    Value newL = k.create<arith::AddFOp>(k.create<arith::MulFOp>(l, alpha),
+                                         k.reduce(tile::Reduction::Add, p));
     k.store(p, scores, {k.index(0), k.index(0)});
-    Value scaled = k.create<arith::MulFOp>(
-        o, k.broadcast(alpha, {height, size}));
+    Value scaled =
+        k.create<arith::MulFOp>(o, k.broadcast(alpha, {height, size}));
     Value staged = k.load(scores, {k.index(0), k.index(0)}, shape);
-    Value newO = k.create<tile::MmaOp>(tile::MmaInstruction::Fma, staged, value,
-                                       scaled);
+    Value newO =
+        k.create<tile::MmaOp>(tile::MmaInstruction::Fma, staged, value, scaled);
     return {newM, newL, newO};
   }
 
   /// Key tile [size, block] and value tile [block, size] of a block.
   std::pair<Value, Value> loadBlock(Value number) {
-    Value key = k.getArgument(op.getKey()), value = k.getArgument(op.getValue());
+    Value key = k.getArgument(op.getKey()),
+          value = k.getArgument(op.getValue());
     Value zero = k.index(0);
     if (op.isPaged()) {
       Value width = k.kernel.getSymbolArguments()[1];
       Value entry = k.add(k.create<arith::MulIOp>(sequence, width), number);
-      Value physical =
-          k.loadIndex(k.getArgument(op.getBlockTable()), {entry});
+      Value physical = k.loadIndex(k.getArgument(op.getBlockTable()), {entry});
       return {k.load(key, {physical, keyHead, zero, zero}, {size, block}),
               k.load(value, {physical, keyHead, zero, zero}, {block, size})};
     }
     // Rows behind the sequence's end repeat its last one; they are masked.
-    RowView keyView = k.getView(op.getKey()), valueView = k.getView(op.getValue());
+    RowView keyView = k.getView(op.getKey()),
+            valueView = k.getView(op.getValue());
     Value first = k.mul(number, block);
     Value valid = k.min(k.sub(sequenceLength, first), k.index(block));
     Value row = k.add(sequenceStart, first);
@@ -249,8 +248,7 @@ private:
     Value lastRow = k.sub(valid, k.index(1));
     k.forLoop(zero, k.index(block), 1, [&](Value j) {
       Value source = k.add(row, k.min(j, lastRow));
-      Value tile =
-          k.load(keyView.matrix, {source, column(keyView)}, {1, size});
+      Value tile = k.load(keyView.matrix, {source, column(keyView)}, {1, size});
       k.store(tile, keys, {zero, zero, j}, Value(), {0, 1});
     });
     return {k.load(keys, {zero, zero, zero}, {size, block}),

@@ -19,7 +19,8 @@ public:
 
   LogicalResult build() {
     for (Operation *op : k.getOps()) {
-      Value input = isa<CacheAppendOp>(op) ? op->getOperand(1) : op->getOperand(0);
+      Value input =
+          isa<CacheAppendOp>(op) ? op->getOperand(1) : op->getOperand(0);
       auto type = cast<RankedTensorType>(input.getType());
       heads = type.getDimSize(1);
       size = type.getDimSize(2);
@@ -52,8 +53,8 @@ private:
 
   Value loadHead(const RowView &view, Value head) {
     return k.load(view.matrix,
-                  {rowOf(view), k.add(k.mul(head, view.strides[0]),
-                                      k.index(view.offset))},
+                  {rowOf(view),
+                   k.add(k.mul(head, view.strides[0]), k.index(view.offset))},
                   {1, size});
   }
 
@@ -67,8 +68,7 @@ private:
   RowView place(Value value) {
     RowView view = k.getView(value);
     if (!view.matrix) {
-      Type element =
-          cast<RankedTensorType>(value.getType()).getElementType();
+      Type element = cast<RankedTensorType>(value.getType()).getElementType();
       view = {k.create<tile::ScratchOp>(
                   MemRefType::get({1, heads * size}, element)),
               0,
@@ -86,8 +86,8 @@ private:
     Value root = k.create<math::SqrtOp>(k.create<arith::AddFOp>(
         mean, k.constant({1, 1}, op.getEpsilon().convertToDouble())));
     Value normal = k.create<arith::DivFOp>(x, k.broadcast(root, {1, size}));
-    Value weight = k.toF32(
-        k.load(k.getArgument(op.getWeight()), {k.index(0), k.index(0)}, {1, size}));
+    Value weight = k.toF32(k.load(k.getArgument(op.getWeight()),
+                                  {k.index(0), k.index(0)}, {1, size}));
     double offset = op.getWeightOffset().convertToDouble();
     if (offset != 0)
       weight = k.create<arith::AddFOp>(weight, k.constant({1, size}, offset));
@@ -97,22 +97,22 @@ private:
 
   Value rotate(RopeOp op, Value tile) {
     Value x = k.toF32(tile);
-    int64_t half = cast<RankedTensorType>(op.getCosine().getType()).getDimSize(1);
+    int64_t half =
+        cast<RankedTensorType>(op.getCosine().getType()).getDimSize(1);
     bool interleaved = op.getInterleaved();
     Value cosine = loadAngles(op.getCosine(), half);
     Value sine = loadAngles(op.getSine(), half);
     Value first = slice(x, 0, half, interleaved ? 2 : 1);
     Value second = slice(x, interleaved ? 1 : half, half, interleaved ? 2 : 1);
-    Value rotatedFirst = k.create<arith::SubFOp>(
-        k.create<arith::MulFOp>(first, cosine),
-        k.create<arith::MulFOp>(second, sine));
-    Value rotatedSecond = k.create<arith::AddFOp>(
-        k.create<arith::MulFOp>(second, cosine),
-        k.create<arith::MulFOp>(first, sine));
+    Value rotatedFirst =
+        k.create<arith::SubFOp>(k.create<arith::MulFOp>(first, cosine),
+                                k.create<arith::MulFOp>(second, sine));
+    Value rotatedSecond =
+        k.create<arith::AddFOp>(k.create<arith::MulFOp>(second, cosine),
+                                k.create<arith::MulFOp>(first, sine));
     auto type = cast<RankedTensorType>(x.getType());
-    Value result = k.create<tile::JoinOp>(type.clone({1, 2 * half}),
-                                          rotatedFirst, rotatedSecond,
-                                          interleaved);
+    Value result = k.create<tile::JoinOp>(
+        type.clone({1, 2 * half}), rotatedFirst, rotatedSecond, interleaved);
     if (2 * half < size)
       result = k.create<tile::JoinOp>(
           type, result, slice(x, 2 * half, size - 2 * half, 1), false);
@@ -127,7 +127,8 @@ private:
 
   Value slice(Value tile, int64_t offset, int64_t width, int64_t stride) {
     auto type = cast<RankedTensorType>(tile.getType());
-    return k.create<tile::SliceOp>(type.clone({1, width}), tile, offset, stride);
+    return k.create<tile::SliceOp>(type.clone({1, width}), tile, offset,
+                                   stride);
   }
 
   void buildAppend(CacheAppendOp op, const RowView &from) {

@@ -170,13 +170,12 @@ private:
             accumulator, k.broadcast(k.toF32(bias), shape));
       }
       Value result = matrix.op->getResult(0);
-      tiles[result] = k.roundTo(
-          accumulator,
-          cast<RankedTensorType>(result.getType()).getElementType());
+      tiles[result] =
+          k.roundTo(accumulator,
+                    cast<RankedTensorType>(result.getType()).getElementType());
     }
     int64_t rowStride = expert ? outputs() : 0;
-    Value outColumn =
-        expert ? k.add(k.mul(choice, rowStride), column) : column;
+    Value outColumn = expert ? k.add(k.mul(choice, rowStride), column) : column;
     for (Operation *op : epilogue) {
       SmallVector<Value> operands;
       for (Value operand : op->getOperands()) {
@@ -186,9 +185,8 @@ private:
           continue;
         }
         RowView view = k.getView(operand);
-        operands.push_back(
-            k.load(view.matrix,
-                   {row, k.add(outColumn, k.index(view.offset))}, shape));
+        operands.push_back(k.load(
+            view.matrix, {row, k.add(outColumn, k.index(view.offset))}, shape));
       }
       tiles[op->getResult(0)] = k.applyElementwise(op, operands);
     }
@@ -220,10 +218,10 @@ private:
                                           k.index(0)};
             if (expert)
               indices.insert(indices.begin(), expert);
-            Value rhs = k.load(
-                k.getArgument(matrix.weight), indices,
-                {static_cast<int64_t>(llvm::divideCeil(step, group)), shape[1],
-                 group});
+            Value rhs =
+                k.load(k.getArgument(matrix.weight), indices,
+                       {static_cast<int64_t>(llvm::divideCeil(step, group)),
+                        shape[1], group});
             next.push_back(k.create<tile::MmaOp>(instruction(matrix, step), lhs,
                                                  rhs, accumulator));
           }

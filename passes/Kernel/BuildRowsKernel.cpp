@@ -34,7 +34,8 @@ public:
               .Case([&](RopeTableOp table) { return buildRopeTable(table); })
               .Case([&](RouteOp route) { return buildRoute(route); })
               .Case([&](CombineOp combine) { return buildCombine(combine); })
-              .Default([&](Operation *other) { return buildElementwise(other); });
+              .Default(
+                  [&](Operation *other) { return buildElementwise(other); });
       if (failed(result))
         return failure();
     }
@@ -63,7 +64,8 @@ private:
   Value loadPiece(Value value, Value column, int64_t width) {
     RowView view = viewOf(value);
     return k.load(view.matrix,
-                  {rowOf(view), k.add(column, k.index(view.offset))}, {1, width});
+                  {rowOf(view), k.add(column, k.index(view.offset))},
+                  {1, width});
   }
 
   /// Rounds an f32 tile to the value's type and writes it to its place.
@@ -103,8 +105,8 @@ private:
       sum = k.reduce(tile::Reduction::Add, tile);
     }
     if (full < columns) {
-      Value rest = k.reduce(tile::Reduction::Add,
-                            piece(k.index(full), columns - full));
+      Value rest =
+          k.reduce(tile::Reduction::Add, piece(k.index(full), columns - full));
       sum = full > 0 ? Value(k.create<arith::AddFOp>(sum, rest)) : rest;
     }
     return sum;
@@ -126,12 +128,13 @@ private:
     k.forColumns(columns, tileColumns, [&](Value column, int64_t width) {
       if (!layout) {
         Value tile = k.load(table, {id, column}, {1, width});
-        return storePiece(k.scale(k.toF32(tile), scale), op.getResult(), column);
+        return storePiece(k.scale(k.toF32(tile), scale), op.getResult(),
+                          column);
       }
       Value panel = k.div(id, layout->getColumns());
       Value inPanel = k.rem(id, layout->getColumns());
-      Value tile = loadPacked(table, panel, k.div(column, group), inPanel,
-                              width, group);
+      Value tile =
+          loadPacked(table, panel, k.div(column, group), inPanel, width, group);
       storePiece(k.scale(k.toF32(tile), scale), op.getResult(), column);
     });
     return success();
@@ -166,7 +169,8 @@ private:
       Value x = k.toF32(loadPiece(op.getInput(), column, width));
       Value weight = vectorPiece(op.getWeight(), column, width);
       if (offset != 0)
-        weight = k.create<arith::AddFOp>(weight, k.constant({1, width}, offset));
+        weight =
+            k.create<arith::AddFOp>(weight, k.constant({1, width}, offset));
       Value normal = k.create<arith::DivFOp>(x, k.broadcast(root, {1, width}));
       storePiece(k.create<arith::MulFOp>(normal, weight), op.getResult(),
                  column);
@@ -216,8 +220,7 @@ private:
   LogicalResult buildRopeTable(RopeTableOp op) {
     Value position = k.create<memref::LoadOp>(k.getArgument(op.getPositions()),
                                               ValueRange{k.item()});
-    Value number =
-        k.create<arith::SIToFPOp>(k.builder.getF32Type(), position);
+    Value number = k.create<arith::SIToFPOp>(k.builder.getF32Type(), position);
     Value choice = k.index(0);
     Value scale = k.create<arith::ConstantOp>(
         k.builder.getF32FloatAttr(op.getScale()[0]));
@@ -233,7 +236,8 @@ private:
       }
     }
     k.forColumns(
-        columnsOf(op.getCosine()), tileColumns, [&](Value column, int64_t width) {
+        columnsOf(op.getCosine()), tileColumns,
+        [&](Value column, int64_t width) {
           SmallVector<int64_t> shape = {1, width};
           auto f32 = k.tileType(shape, k.builder.getF32Type());
           auto f64 = k.tileType(shape, k.builder.getF64Type());
@@ -250,8 +254,9 @@ private:
           Value turns = k.create<math::RoundEvenOp>(
               k.create<arith::MulFOp>(wide, wideConstant(1.0 / turn)));
           Value reduced = k.create<arith::TruncFOp>(
-              f32, k.create<arith::SubFOp>(
-                       wide, k.create<arith::MulFOp>(turns, wideConstant(turn))));
+              f32,
+              k.create<arith::SubFOp>(
+                  wide, k.create<arith::MulFOp>(turns, wideConstant(turn))));
           Value scaleTile = k.create<tile::SplatOp>(f32, scale);
           storePiece(k.create<arith::MulFOp>(k.create<math::CosOp>(reduced),
                                              scaleTile),
@@ -289,8 +294,8 @@ private:
       Value number =
           k.reduce(tile::Reduction::Max,
                    k.create<arith::SelectOp>(isBest, numbers, lowest));
-      Value isChosen = k.create<arith::CmpIOp>(arith::CmpIPredicate::eq, numbers,
-                                               k.broadcast(number, shape));
+      Value isChosen = k.create<arith::CmpIOp>(
+          arith::CmpIPredicate::eq, numbers, k.broadcast(number, shape));
       weights = k.create<arith::SelectOp>(isChosen, taken, weights);
       chosen.push_back(
           k.create<arith::SubIOp>(k.constantI32({1, 1}, 0), number));
@@ -313,7 +318,8 @@ private:
 
   LogicalResult buildCombine(CombineOp op) {
     int64_t columns = columnsOf(op.getInput());
-    int64_t topK = cast<RankedTensorType>(op.getInput().getType()).getDimSize(1);
+    int64_t topK =
+        cast<RankedTensorType>(op.getInput().getType()).getDimSize(1);
     RowView weights = viewOf(op.getWeights()), input = viewOf(op.getInput());
     k.forColumns(columns, tileColumns, [&](Value column, int64_t width) {
       SmallVector<int64_t> shape = {1, width};
@@ -337,8 +343,9 @@ private:
       return op->emitOpError("has no kernel");
     // All trailing dimensions of a row are adjacent.
     int64_t columns = 1;
-    for (int64_t size :
-         cast<RankedTensorType>(op->getResult(0).getType()).getShape().drop_front())
+    for (int64_t size : cast<RankedTensorType>(op->getResult(0).getType())
+                            .getShape()
+                            .drop_front())
       columns *= size;
     k.forColumns(columns, tileColumns, [&](Value column, int64_t width) {
       SmallVector<Value> tiles;

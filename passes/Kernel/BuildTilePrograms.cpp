@@ -45,7 +45,8 @@ ProgramShape getShape(DispatchOp dispatch, ArrayAttr schedules) {
         (isa<arith::ArithDialect>(op.getDialect()) &&
          !op.hasTrait<OpTrait::ConstantLike>()))
       shape.description.push_back(op.getName().stripDialect());
-    if (isa<LinearOp, GroupedLinearOp, AttentionOp, RopeOp, CacheAppendOp>(op) &&
+    if (isa<LinearOp, GroupedLinearOp, AttentionOp, RopeOp, CacheAppendOp>(
+            op) &&
         !root)
       root = &op;
   }
@@ -214,9 +215,8 @@ class BuildTilePrograms
     for (auto existing : getOperation().getOps<tile::ProgramOp>())
       builder.setInsertionPointAfter(existing);
     std::string description = llvm::join(shape.description, "+");
-    std::string name = shape.description.empty()
-                           ? "kernel"
-                           : shape.description.front().str();
+    std::string name =
+        shape.description.empty() ? "kernel" : shape.description.front().str();
     if (unsigned count = names[name]++)
       name += "_" + std::to_string(count);
     program = tile::ProgramOp::create(
@@ -247,9 +247,10 @@ class BuildTilePrograms
       });
     };
     for (BlockArgument argument : dispatch.getBlock().getArguments())
-      block->addArgument(getKernelType(cast<RankedTensorType>(argument.getType()),
-                                       tableOf(argument)),
-                         loc);
+      block->addArgument(
+          getKernelType(cast<RankedTensorType>(argument.getType()),
+                        tableOf(argument)),
+          loc);
     for (auto [index, type] : llvm::enumerate(dispatch.getResultTypes()))
       if (!dispatch.getTiedInput(index))
         block->addArgument(getKernelType(cast<RankedTensorType>(type), false),
@@ -277,8 +278,7 @@ class BuildTilePrograms
         SymbolRefAttr::get(program.getSymNameAttr()), dispatch.getLabelAttr(),
         dispatch.getInputs(), builder.getDenseI64ArrayAttr(tied),
         builder.getStrArrayAttr(symbols), sizes.results,
-        builder.getStringAttr(sizes.flops),
-        builder.getStringAttr(sizes.bytes));
+        builder.getStringAttr(sizes.flops), builder.getStringAttr(sizes.bytes));
     dispatch.replaceAllUsesWith(launch.getResults());
     dispatch.erase();
   }

@@ -33,7 +33,8 @@ bool isBf16(Value value) {
   return cast<RankedTensorType>(value.getType()).getElementType().isBF16();
 }
 
-class ChooseSchedules : public weft::kernel::impl::ChooseSchedulesBase<ChooseSchedules> {
+class ChooseSchedules
+    : public weft::kernel::impl::ChooseSchedulesBase<ChooseSchedules> {
 public:
   using ChooseSchedulesBase::ChooseSchedulesBase;
 
@@ -43,9 +44,8 @@ private:
     for (const std::string &name : levels) {
       const CpuLevel *level = findCpuLevel(name);
       if (!level) {
-        getOperation()->emitError()
-            << "unknown CPU level '" << name << "'; expected one of "
-            << listCpuLevels();
+        getOperation()->emitError() << "unknown CPU level '" << name
+                                    << "'; expected one of " << listCpuLevels();
         return signalPassFailure();
       }
       chosen.push_back(level);
@@ -66,9 +66,8 @@ private:
       if (!isa<LinearOp, GroupedLinearOp>(op))
         continue;
       ++matrices;
-      inputs = cast<RankedTensorType>(op.getOperand(0).getType())
-                   .getShape()
-                   .back();
+      inputs =
+          cast<RankedTensorType>(op.getOperand(0).getType()).getShape().back();
       pairs = isBf16(op.getOperand(0)) && isBf16(op.getOperand(1)) &&
               inputs % 2 == 0;
     }

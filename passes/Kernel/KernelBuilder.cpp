@@ -98,26 +98,26 @@ Value KernelBuilder::applyElementwise(Operation *op, ValueRange tiles) {
   SmallVector<Value> x;
   for (Value tile : tiles)
     x.push_back(toF32(tile));
-  Value result =
-      TypeSwitch<Operation *, Value>(op)
-          .Case([&](ActivationOp act) {
-            return activation(act.getFunction(), x[0]);
-          })
-          .Case([&](GatedActivationOp act) -> Value {
-            return create<arith::MulFOp>(activation(act.getFunction(), x[0]),
-                                         x[1]);
-          })
-          .Case([&](SoftcapOp cap) {
-            return softcap(x[0], cap.getCap().convertToDouble());
-          })
-          .Default([&](Operation *other) -> Value {
-            // Elementwise arith and math: the same operation on f32 tiles.
-            OperationState state(loc, other->getName());
-            state.addOperands(x);
-            state.addTypes(x[0].getType());
-            state.addAttributes(other->getAttrs());
-            return builder.create(state)->getResult(0);
-          });
+  Value result = TypeSwitch<Operation *, Value>(op)
+                     .Case([&](ActivationOp act) {
+                       return activation(act.getFunction(), x[0]);
+                     })
+                     .Case([&](GatedActivationOp act) -> Value {
+                       return create<arith::MulFOp>(
+                           activation(act.getFunction(), x[0]), x[1]);
+                     })
+                     .Case([&](SoftcapOp cap) {
+                       return softcap(x[0], cap.getCap().convertToDouble());
+                     })
+                     .Default([&](Operation *other) -> Value {
+                       // Elementwise arith and math: the same operation on f32
+                       // tiles.
+                       OperationState state(loc, other->getName());
+                       state.addOperands(x);
+                       state.addTypes(x[0].getType());
+                       state.addAttributes(other->getAttrs());
+                       return builder.create(state)->getResult(0);
+                     });
   return roundTo(
       result,
       cast<RankedTensorType>(op->getResult(0).getType()).getElementType());

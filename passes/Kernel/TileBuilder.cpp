@@ -113,9 +113,9 @@ Value TileBuilder::roundTo(Value tile, Type element) {
 Value TileBuilder::load(Value view, ValueRange indices, ArrayRef<int64_t> shape,
                         Value rows, ArrayRef<int64_t> dims) {
   Type element = cast<MemRefType>(view.getType()).getElementType();
-  return create<tile::LoadOp>(tileType(shape, element), view, indices, rows,
-                              dims.empty() ? DenseI64ArrayAttr()
-                                           : builder.getDenseI64ArrayAttr(dims));
+  return create<tile::LoadOp>(
+      tileType(shape, element), view, indices, rows,
+      dims.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(dims));
 }
 
 void TileBuilder::store(Value tile, Value view, ValueRange indices, Value rows,
@@ -161,9 +161,10 @@ void TileBuilder::forLoop(Value lower, Value upper, int64_t step,
                      });
 }
 
-SmallVector<Value> TileBuilder::fold(
-    Value lower, Value upper, int64_t step, tile::Merge merge, ValueRange init,
-    function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+SmallVector<Value>
+TileBuilder::fold(Value lower, Value upper, int64_t step, tile::Merge merge,
+                  ValueRange init,
+                  function_ref<SmallVector<Value>(Value, ValueRange)> body) {
   auto fold = create<tile::FoldOp>(
       lower, upper, index(step), merge, init,
       [&](OpBuilder &inner, Location, Value i, ValueRange state) {
@@ -213,8 +214,7 @@ Value TileBuilder::activation(Activation function, Value x) {
   case Activation::GeluTanh: {
     Value cube = create<arith::MulFOp>(create<arith::MulFOp>(x, x), x);
     Value inner = create<arith::AddFOp>(x, scale(cube, 0.044715));
-    return half(
-        create<math::TanhOp>(scale(inner, 0.79788456080286535588)));
+    return half(create<math::TanhOp>(scale(inner, 0.79788456080286535588)));
   }
   case Activation::Relu:
     return create<arith::MaximumFOp>(x, number(0));

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace weft::plan {
@@ -64,9 +65,10 @@ public:
     if (!isNew) {
       if (it->second == type)
         return success();
-      return emitError(loc) << "state " << name
-                            << " has different types in different entries: "
-                            << it->second << " and " << type;
+      return emitError(loc)
+             << "state " << name
+             << " has different types in different entries: " << it->second
+             << " and " << type;
     }
     used.insert(name);
     plan::StateOp::create(builder, loc, name, TypeAttr::get(type), symbols);
@@ -97,9 +99,9 @@ public:
 
   LogicalResult build() {
     builder.setInsertionPoint(function);
-    entry = plan::EntryOp::create(
-        builder, function.getLoc(), (function.getSymName() + ".plan").str(),
-        getSymbols(), StringAttr(), ArrayAttr());
+    entry = plan::EntryOp::create(builder, function.getLoc(),
+                                  (function.getSymName() + ".plan").str(),
+                                  getSymbols(), StringAttr(), ArrayAttr());
     builder.createBlock(&entry.getBody());
     for (BlockArgument argument : function.getArguments())
       if (failed(addArgument(argument)))
@@ -116,12 +118,18 @@ public:
   }
 
 private:
+  /// Symbols that sizes of arguments depend on, in order of appearance.
   ArrayAttr getSymbols() {
     llvm::SetVector<Attribute> symbols;
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (auto names = function.getArgAttrOfType<ArrayAttr>(
-              i, WeftDialect::getSymbolsAttrName()))
-        symbols.insert(names.begin(), names.end());
+    for (BlockArgument argument : function.getArguments())
+      for (int64_t dim = 0,
+                   rank = cast<RankedTensorType>(argument.getType()).getRank();
+           dim < rank; ++dim) {
+        Polynomial size = getDimSize(argument, dim);
+        for (const auto &[monomial, coefficient] : size.getTerms())
+          for (const std::string &name : monomial)
+            symbols.insert(builder.getStringAttr(name));
+      }
     return builder.getArrayAttr(symbols.getArrayRef());
   }
 
@@ -139,10 +147,13 @@ private:
 
   Value addBuffer(Value value, plan::BufferKind kind, StringAttr name,
                   FlatSymbolRefAttr ref) {
+    // Inputs and outputs come first and keep the names that the runtime knows.
+    std::string unique = name.getValue().str();
+    for (unsigned i = 1; !names.insert(unique).second; ++i)
+      unique = (name.getValue() + "#" + Twine(i)).str();
     auto buffer = plan::BufferOp::create(
         builder, value.getLoc(), plan::BufferType::get(builder.getContext()),
-        kind, name.getValue(), ref, StringAttr(), value.getType(),
-        getSizes(value));
+        kind, unique, ref, StringAttr(), value.getType(), getSizes(value));
     return buffers[value] = buffer.getResult();
   }
 
@@ -220,11 +231,7 @@ private:
         continue;
       }
       if (!buffers.contains(result))
-        addBuffer(result, plan::BufferKind::Temp,
-                  builder.getStringAttr(
-                      launch.getLabel() +
-                      (index ? "#" + std::to_string(index) : "")),
-                  {});
+        addBuffer(result, plan::BufferKind::Temp, launch.getLabelAttr(), {});
       arguments.push_back(buffers[result]);
     }
     plan::LaunchOp::create(builder, launch.getLoc(), launch.getProgramAttr(),
@@ -254,6 +261,7 @@ private:
   OpBuilder builder;
   plan::EntryOp entry;
   DenseMap<Value, Value> buffers;
+  llvm::StringSet<> names;
   DenseMap<StringAttr, Value> stateBuffers;
 };
 

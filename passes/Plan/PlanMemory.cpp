@@ -126,8 +126,8 @@ class PlanMemory : public plan::impl::PlanMemoryBase<PlanMemory> {
                                         OpBuilder &builder) {
     std::map<Polynomial::Monomial, Class> classes = collect(entry);
     llvm::SetVector<Attribute> bounds;
-    int64_t commands = llvm::range_size(
-        entry.getBody().front().getOps<plan::LaunchOp>());
+    int64_t commands =
+        llvm::range_size(entry.getBody().front().getOps<plan::LaunchOp>());
     for (int64_t command = 0; command < commands; ++command) {
       Polynomial sum;
       for (auto &[monomial, temporaries] : classes)

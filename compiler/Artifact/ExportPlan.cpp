@@ -1,0 +1,339 @@
+//===- ExportPlan.cpp - From plan IR to the artifact's records ------------===//
+
+#include "compiler/Artifact/ExportPlan.h"
+
+#include "dialects/Plan/PlanDialect.h"
+#include "dialects/Tile/TileDialect.h"
+#include "dialects/Weft/WeftDialect.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace weft;
+
+namespace {
+
+std::optional<rt::DType> getDType(Type type) {
+  if (type.isF32())
+    return rt::DType::F32;
+  if (type.isF16())
+    return rt::DType::F16;
+  if (type.isBF16())
+    return rt::DType::BF16;
+  if (type.isF64())
+    return rt::DType::F64;
+  if (type.isInteger(32))
+    return rt::DType::I32;
+  if (type.isInteger(64))
+    return rt::DType::I64;
+  return std::nullopt;
+}
+
+/// The symbols of the runtime's contract (docs/architecture.md) that live as
+/// long as a session.
+bool isPerSession(StringRef symbol) { return symbol == "cache_blocks"; }
+
+/// Positions of a cache block per entry of the block table. The number of
+/// visible positions is data; in sizes of work it is taken as all that the
+/// block table can address.
+const char *const contextSymbol = "context";
+
+class PlanExporter {
+public:
+  PlanExporter(ModuleOp module, std::vector<CompiledKernel> kernels)
+      : module(module), compiled(std::move(kernels)) {}
+
+  FailureOr<rt::Plan> run() {
+    plan.target = "cpu";
+    if (auto meta =
+            module->getAttrOfType<StringAttr>(WeftDialect::getMetaAttrName()))
+      plan.metaJson = meta.getValue().str();
+    if (failed(addParams()) || failed(addStates()) || failed(addKernels()))
+      return failure();
+    for (auto entry : module.getOps<plan::EntryOp>())
+      if (failed(addEntry(entry)))
+        return failure();
+    return std::move(plan);
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Expressions
+  //===--------------------------------------------------------------------===//
+
+  rt::Expr getSymbol(StringRef name) {
+    auto [it, isNew] = symbols.try_emplace(name, plan.symbols.size());
+    if (isNew) {
+      rt::Symbol symbol;
+      symbol.name = name.str();
+      symbol.min = 1;
+      symbol.perSession = isPerSession(name);
+      plan.symbols.push_back(symbol);
+    }
+    return rt::Expr::symbol(it->second);
+  }
+
+  /// `substitutes` gives expressions for names that are not plan symbols.
+  rt::Expr toExpr(const Polynomial &polynomial,
+                  const llvm::StringMap<rt::Expr> &substitutes = {}) {
+    std::optional<rt::Expr> sum;
+    for (const auto &[monomial, coefficient] : polynomial.getTerms()) {
+      std::optional<rt::Expr> product;
+      if (coefficient != 1 || monomial.empty())
+        product = rt::Expr::constant(coefficient);
+      for (const std::string &name : monomial) {
+        auto it = substitutes.find(name);
+        rt::Expr factor =
+            it != substitutes.end() ? it->second : getSymbol(name);
+        product = product ? *product * factor : factor;
+      }
+      sum = sum ? *sum + *product : *product;
+    }
+    return sum ? *sum : rt::Expr::constant(0);
+  }
+
+  rt::Expr toExpr(StringRef text,
+                  const llvm::StringMap<rt::Expr> &substitutes = {}) {
+    std::optional<Polynomial> polynomial = Polynomial::parse(text);
+    return toExpr(polynomial ? *polynomial : Polynomial(0), substitutes);
+  }
+
+  std::vector<rt::Expr> toExprs(ArrayAttr sizes) {
+    std::vector<rt::Expr> exprs;
+    for (Attribute size : sizes)
+      exprs.push_back(toExpr(cast<StringAttr>(size).getValue()));
+    return exprs;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Sections
+  //===--------------------------------------------------------------------===//
+
+  template <typename Op> FailureOr<rt::DType> getElement(Op op) {
+    auto type = cast<RankedTensorType>(op.getType());
+    std::optional<rt::DType> dtype = getDType(type.getElementType());
+    if (!dtype)
+      return op.emitOpError()
+             << "has elements of type " << type.getElementType()
+             << ", which an artifact cannot hold";
+    return *dtype;
+  }
+
+  LogicalResult addParams() {
+    for (auto op : module.getOps<plan::ParamOp>()) {
+      FailureOr<rt::DType> dtype = getElement(op);
+      if (failed(dtype))
+        return failure();
+      rt::Param param;
+      param.name = op.getSymName().str();
+      param.dtype = *dtype;
+      ArrayRef<int64_t> shape = cast<RankedTensorType>(op.getType()).getShape();
+      param.shape.assign(shape.begin(), shape.end());
+      param.layout = "row-major";
+      if (auto layout = dyn_cast_or_null<PanelLayoutAttr>(
+              op.getLayout().value_or(nullptr)))
+        param.layout = "panels(" + std::to_string(layout.getColumns()) + ", " +
+                       std::to_string(layout.getGroup()) + ")";
+      indices[op.getSymNameAttr()] = plan.params.size();
+      plan.params.push_back(param);
+    }
+    return success();
+  }
+
+  LogicalResult addStates() {
+    for (auto op : module.getOps<plan::StateOp>()) {
+      FailureOr<rt::DType> dtype = getElement(op);
+      if (failed(dtype))
+        return failure();
+      rt::State state;
+      state.name = op.getSymName().str();
+      state.dtype = *dtype;
+      auto names = op.getSymbols().getAsValueRange<StringAttr>();
+      auto name = names.begin();
+      for (int64_t size : cast<RankedTensorType>(op.getType()).getShape())
+        state.shape.push_back(ShapedType::isDynamic(size)
+                                  ? toExpr(*name++)
+                                  : rt::Expr::constant(size));
+      indices[op.getSymNameAttr()] = plan.states.size();
+      plan.states.push_back(state);
+    }
+    return success();
+  }
+
+  LogicalResult addKernels() {
+    for (auto program : module.getOps<tile::ProgramOp>()) {
+      rt::Kernel kernel;
+      kernel.name = program.getSymName().str();
+      kernel.program = program.getDescription().value_or("").str();
+      kernel.symbolCount = program.getSymbols().size();
+      for (auto op : program.getBody().front().getOps<tile::KernelOp>()) {
+        kernel.bufferCount = op.getBufferCount();
+        kernel.scratchBytes =
+            std::max<uint64_t>(kernel.scratchBytes, op.getScratchBytes());
+        if (auto schedule = op.getScheduleAttr()) {
+          llvm::raw_string_ostream stream(kernel.schedule);
+          stream << (kernel.schedule.empty() ? "" : "\n") << schedule;
+        }
+      }
+      for (CompiledKernel &code : compiled) {
+        if (code.program != kernel.name)
+          continue;
+        rt::Code entry;
+        entry.kind = rt::Code::Kind::Elf;
+        entry.target = code.level;
+        entry.features = code.features;
+        entry.symbol = code.symbol;
+        entry.bytes = std::move(code.object);
+        kernel.code.push_back(std::move(entry));
+      }
+      indices[program.getSymNameAttr()] = plan.kernels.size();
+      plan.kernels.push_back(std::move(kernel));
+    }
+    return success();
+  }
+
+  LogicalResult addEntry(plan::EntryOp op) {
+    rt::Entry entry;
+    entry.name = op.getSymName().str();
+    for (Attribute symbol : op.getSymbols()) {
+      StringRef name = cast<StringAttr>(symbol).getValue();
+      getSymbol(name);
+      entry.symbols.push_back(symbols.lookup(name));
+    }
+    DenseMap<Value, uint32_t> buffers;
+    DenseMap<Value, std::pair<uint32_t, uint32_t>> uses;
+    uint32_t commands = 0;
+    for (Operation &operation : op.getBody().front()) {
+      if (auto buffer = dyn_cast<plan::BufferOp>(operation)) {
+        FailureOr<rt::Buffer> record = getBuffer(buffer);
+        if (failed(record))
+          return failure();
+        buffers[buffer.getResult()] = entry.buffers.size();
+        entry.buffers.push_back(*record);
+        continue;
+      }
+      auto launch = cast<plan::LaunchOp>(operation);
+      for (Value value : launch.getBuffers()) {
+        rt::Buffer &buffer = entry.buffers[buffers[value]];
+        auto [it, isFirst] = uses.try_emplace(value, commands, commands);
+        it->second.second = commands;
+        buffer.firstUse = it->second.first;
+        buffer.lastUse = it->second.second;
+      }
+      entry.commands.push_back(getCommand(launch, buffers));
+      ++commands;
+    }
+    entry.workspaceBytes = toExpr(op.getWorkspace().value_or("0"));
+    if (auto bounds = op.getLowerBound()) {
+      std::optional<rt::Expr> bound;
+      for (Attribute text : *bounds) {
+        rt::Expr expr = toExpr(cast<StringAttr>(text).getValue());
+        bound = bound ? rt::Expr::max(*bound, expr) : expr;
+      }
+      if (bound)
+        entry.lowerBoundBytes = *bound;
+    }
+    plan.entries.push_back(std::move(entry));
+    return success();
+  }
+
+  FailureOr<rt::Buffer> getBuffer(plan::BufferOp op) {
+    FailureOr<rt::DType> dtype = getElement(op);
+    if (failed(dtype))
+      return failure();
+    rt::Buffer buffer;
+    buffer.name = op.getName().str();
+    buffer.dtype = *dtype;
+    buffer.shape = toExprs(op.getSizes());
+    switch (op.getKind()) {
+    case plan::BufferKind::Input:
+      buffer.kind = rt::BufferKind::Input;
+      break;
+    case plan::BufferKind::Output:
+      buffer.kind = rt::BufferKind::Output;
+      break;
+    case plan::BufferKind::State:
+      buffer.kind = rt::BufferKind::State;
+      buffer.index = indices.lookup(op.getRefAttr().getAttr());
+      break;
+    case plan::BufferKind::Param: {
+      buffer.kind = rt::BufferKind::Param;
+      buffer.index = indices.lookup(op.getRefAttr().getAttr());
+      break;
+    }
+    case plan::BufferKind::Temp:
+      buffer.kind = rt::BufferKind::Temp;
+      buffer.offset = toExpr(op.getOffset().value_or("0"));
+      break;
+    }
+    return buffer;
+  }
+
+  rt::Command getCommand(plan::LaunchOp launch,
+                         const DenseMap<Value, uint32_t> &buffers) {
+    rt::Command command;
+    command.kind = rt::CommandKind::Launch;
+    command.label = launch.getLabel().str();
+    command.kernel = indices.lookup(launch.getProgramAttr().getAttr());
+    for (Value value : launch.getBuffers())
+      command.buffers.push_back(buffers.lookup(value));
+    auto program =
+        module.lookupSymbol<tile::ProgramOp>(launch.getProgramAttr().getAttr());
+    llvm::StringMap<rt::Expr> arguments;
+    for (auto [name, value] :
+         llvm::zip_equal(program.getSymbols(), launch.getSymbols())) {
+      rt::Expr expr = toExpr(cast<StringAttr>(value).getValue());
+      command.symbols.push_back(expr);
+      arguments[cast<StringAttr>(name).getValue()] = expr;
+    }
+    std::optional<rt::Expr> grid;
+    for (Attribute attribute : program.getGrid()) {
+      auto extent = cast<tile::ExtentAttr>(attribute);
+      rt::Expr size = toExpr(extent.getSize(), arguments);
+      if (extent.getBlock() > 1)
+        size = rt::Expr::ceilDiv(size, rt::Expr::constant(extent.getBlock()));
+      grid = grid ? *grid * size : size;
+    }
+    command.grid = grid ? *grid : rt::Expr::constant(1);
+    llvm::StringMap<rt::Expr> context = getContext(launch);
+    command.flops = toExpr(launch.getFlops().value_or("0"), context);
+    command.bytes = toExpr(launch.getBytes().value_or("0"), context);
+    return command;
+  }
+
+  /// The symbol `context` of costs: positions that a block table can address,
+  /// or without one all tokens.
+  llvm::StringMap<rt::Expr> getContext(plan::LaunchOp launch) {
+    llvm::StringMap<rt::Expr> substitutes;
+    if (launch.getSymbols().size() > 1)
+      substitutes[contextSymbol] =
+          toExpr(cast<StringAttr>(launch.getSymbols()[1]).getValue()) *
+          rt::Expr::constant(blockSize());
+    else
+      substitutes[contextSymbol] =
+          toExpr(cast<StringAttr>(launch.getSymbols()[0]).getValue());
+    return substitutes;
+  }
+
+  /// Positions of a cache block: the innermost dimension of a key cache.
+  int64_t blockSize() {
+    for (auto state : module.getOps<plan::StateOp>())
+      if (state.getSymName().ends_with(".key"))
+        return cast<RankedTensorType>(state.getType()).getShape().back();
+    return 1;
+  }
+
+  ModuleOp module;
+  std::vector<CompiledKernel> compiled;
+  rt::Plan plan;
+  llvm::StringMap<uint32_t> symbols;
+  DenseMap<StringAttr, uint32_t> indices;
+};
+
+} // namespace
+
+FailureOr<rt::Plan> weft::exportPlan(ModuleOp module,
+                                     std::vector<CompiledKernel> kernels) {
+  return PlanExporter(module, std::move(kernels)).run();
+}

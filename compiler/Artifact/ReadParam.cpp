@@ -1,0 +1,343 @@
+//===- ReadParam.cpp - Bytes of a plan's constants ------------------------===//
+
+#include "compiler/Artifact/ReadParam.h"
+
+#include "dialects/Weft/WeftDialect.h"
+
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace weft;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Element types
+//===----------------------------------------------------------------------===//
+
+std::optional<ElementType> getElementType(Type type) {
+  if (type.isF32())
+    return ElementType::F32;
+  if (type.isF16())
+    return ElementType::F16;
+  if (type.isBF16())
+    return ElementType::BF16;
+  return std::nullopt;
+}
+
+float readFloat(const uint8_t *bytes, ElementType type) {
+  if (type == ElementType::F32) {
+    float value;
+    std::memcpy(&value, bytes, 4);
+    return value;
+  }
+  uint16_t half;
+  std::memcpy(&half, bytes, 2);
+  if (type == ElementType::BF16)
+    return llvm::bit_cast<float>(uint32_t(half) << 16);
+  return static_cast<float>(llvm::bit_cast<_Float16>(half));
+}
+
+void writeFloat(float value, uint8_t *bytes, ElementType type) {
+  if (type == ElementType::F32) {
+    std::memcpy(bytes, &value, 4);
+    return;
+  }
+  uint16_t half;
+  if (type == ElementType::BF16) {
+    uint32_t bits = llvm::bit_cast<uint32_t>(value);
+    bool isNan = (bits & 0x7fffffff) > 0x7f800000;
+    half = isNan ? uint16_t(bits >> 16 | 0x40)
+                 : uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+  } else {
+    half = llvm::bit_cast<uint16_t>(static_cast<_Float16>(value));
+  }
+  std::memcpy(bytes, &half, 2);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of sources
+//===----------------------------------------------------------------------===//
+
+/// A run of elements of one tensor: `count` of them, `stride` apart.
+struct Run {
+  const TensorInfo *tensor;
+  int64_t first, stride, count;
+};
+
+/// A param's elements, row-major before packing, as runs of stored tensors.
+class ElementStream {
+public:
+  ElementStream(const WeightSource &source, ElementType type)
+      : source(source), type(type) {}
+
+  llvm::Error addSource(SourceAttr attr) {
+    const TensorInfo *tensor = source.find(attr.getName());
+    if (!tensor)
+      return error(attr, "is not in the checkpoint");
+    bool isFloat = tensor->type == ElementType::F32 ||
+                   tensor->type == ElementType::F16 ||
+                   tensor->type == ElementType::BF16;
+    if (!isFloat)
+      return error(attr, "has elements of type " + getName(tensor->type).str() +
+                             ", expected f32, f16 or bf16");
+    int64_t elements = 1;
+    for (int64_t size : tensor->shape)
+      elements *= size;
+    int64_t storedRows = tensor->shape.empty() ? 1 : tensor->shape[0];
+    int64_t rows = storedRows;
+    if (attr.getTransposed()) {
+      if (tensor->shape.size() != 2)
+        return error(attr, "is read transposed but is not a matrix");
+      rows = tensor->shape[1];
+    }
+    int64_t blocks = std::max<int64_t>(attr.getCount(), 1);
+    int64_t block = attr.getCount() ? attr.getBlock() : rows;
+    int64_t last = attr.getStart() + (blocks - 1) * attr.getStride() + block;
+    if (last > rows)
+      return error(attr, "has " + std::to_string(rows) + " rows, row " +
+                             std::to_string(last - 1) + " is needed");
+    int64_t rowSize = rows ? elements / rows : 0;
+    for (int64_t b = 0; b < blocks; ++b) {
+      int64_t row = attr.getStart() + b * attr.getStride();
+      if (!attr.getTransposed()) {
+        add({tensor, row * rowSize, 1, block * rowSize});
+        continue;
+      }
+      for (int64_t r = row; r < row + block; ++r)
+        add({tensor, r, rows, rowSize});
+    }
+    return llvm::Error::success();
+  }
+
+  int64_t size() const { return starts.empty() ? 0 : starts.back().second; }
+
+  /// Elements [begin, begin + count) in the wanted type. Either a pointer into
+  /// the checkpoint or, if they are not there in this form, into `buffer`.
+  llvm::Expected<const uint8_t *> get(int64_t begin, int64_t count,
+                                      std::vector<uint8_t> &buffer) {
+    size_t index = findRun(begin);
+    int64_t offset = begin - starts[index].first;
+    const Run &run = runs[index];
+    if (run.stride == 1 && run.tensor->type == type &&
+        offset + count <= run.count)
+      if (auto mapped = source.getMapped(*run.tensor))
+        return mapped->data() + (run.first + offset) * getByteSize(type);
+    buffer.resize(count * getByteSize(type));
+    for (int64_t done = 0; done < count; ++index, offset = 0) {
+      int64_t part = std::min(count - done, runs[index].count - offset);
+      if (llvm::Error error = copy(runs[index], offset, part,
+                                   buffer.data() + done * getByteSize(type)))
+        return std::move(error);
+      done += part;
+    }
+    return buffer.data();
+  }
+
+private:
+  static llvm::Error error(SourceAttr attr, const llvm::Twine &what) {
+    return llvm::createStringError("tensor '" + attr.getName() + "' " + what);
+  }
+
+  void add(Run run) {
+    int64_t begin = size();
+    runs.push_back(run);
+    starts.push_back({begin, begin + run.count});
+  }
+
+  size_t findRun(int64_t element) const {
+    auto it = llvm::partition_point(
+        starts, [&](auto range) { return range.second <= element; });
+    return it - starts.begin();
+  }
+
+  llvm::Error copy(const Run &run, int64_t offset, int64_t count,
+                   uint8_t *out) {
+    unsigned from = getByteSize(run.tensor->type), to = getByteSize(type);
+    int64_t first = run.first + offset * run.stride;
+    if (run.stride == 1 && run.tensor->type == type)
+      return source.read(*run.tensor, first * from,
+                         {out, static_cast<size_t>(count * to)});
+    llvm::Expected<const uint8_t *> bytes =
+        run.stride == 1 ? readRange(run, first, count) : readWhole(run);
+    if (!bytes)
+      return bytes.takeError();
+    const uint8_t *in = *bytes + (run.stride == 1 ? 0 : first * from);
+    for (int64_t i = 0; i < count; ++i)
+      writeFloat(readFloat(in + i * run.stride * from, run.tensor->type),
+                 out + i * to, type);
+    return llvm::Error::success();
+  }
+
+  llvm::Expected<const uint8_t *> readRange(const Run &run, int64_t first,
+                                            int64_t count) {
+    unsigned bytes = getByteSize(run.tensor->type);
+    if (auto mapped = source.getMapped(*run.tensor))
+      return mapped->data() + first * bytes;
+    range.resize(count * bytes);
+    if (llvm::Error error = source.read(*run.tensor, first * bytes, range))
+      return std::move(error);
+    return range.data();
+  }
+
+  /// A tensor that is read column by column, kept while its columns are read.
+  llvm::Expected<const uint8_t *> readWhole(const Run &run) {
+    if (auto mapped = source.getMapped(*run.tensor))
+      return mapped->data();
+    if (wholeTensor != run.tensor) {
+      whole.resize(run.tensor->byteSize);
+      if (llvm::Error error = source.read(*run.tensor, 0, whole))
+        return std::move(error);
+      wholeTensor = run.tensor;
+    }
+    return whole.data();
+  }
+
+  const WeightSource &source;
+  ElementType type;
+  std::vector<Run> runs;
+  std::vector<std::pair<int64_t, int64_t>> starts; ///< [begin, end) of runs.
+  std::vector<uint8_t> range, whole;
+  const TensorInfo *wholeTensor = nullptr;
+};
+
+//===----------------------------------------------------------------------===//
+// Layouts
+//===----------------------------------------------------------------------===//
+
+/// Stores rows [0, rows) of `inputs` elements as one panel: groups of `group`
+/// elements of the rows beside each other. Element is an unsigned integer as
+/// wide as the element type.
+template <typename Element>
+void packPanel(llvm::ArrayRef<const uint8_t *> rows, int64_t inputs,
+               int64_t columns, int64_t group, Element *panel) {
+  int64_t steps = llvm::divideCeil(inputs, group);
+  std::fill(panel, panel + steps * columns * group, Element(0));
+  // A block of the inner dimension at a time, so that the reads of a row and
+  // the panel's lines both stay in the cache.
+  constexpr int64_t blockSize = 64;
+  for (int64_t begin = 0; begin < inputs; begin += blockSize) {
+    int64_t end = std::min(inputs, begin + blockSize);
+    for (auto [column, row] : llvm::enumerate(rows))
+      for (int64_t k = begin; k < end; ++k) {
+        Element value;
+        std::memcpy(&value, row + k * sizeof(Element), sizeof(Element));
+        panel[(k / group * columns + column) * group + k % group] = value;
+      }
+  }
+}
+
+/// Pairs move as one number of twice the width.
+void packPanelPairs(llvm::ArrayRef<const uint8_t *> rows, int64_t inputs,
+                    int64_t columns, uint8_t *panel) {
+  packPanel<uint32_t>(rows, inputs / 2, columns, 1,
+                      reinterpret_cast<uint32_t *>(panel));
+}
+
+llvm::Error readPacked(ElementStream &stream, PanelLayoutAttr layout,
+                       ArrayRef<int64_t> shape, unsigned elementBytes,
+                       ByteSink sink) {
+  int64_t inputs = shape.back(), outputs = shape[shape.size() - 2];
+  int64_t matrices = 1;
+  for (int64_t size : shape.drop_back(2))
+    matrices *= size;
+  int64_t columns = layout.getColumns(), group = layout.getGroup();
+  size_t panelBytes =
+      llvm::divideCeil(inputs, group) * group * columns * elementBytes;
+  std::vector<uint32_t> panel(llvm::divideCeil(panelBytes, 4));
+  auto *bytes = reinterpret_cast<uint8_t *>(panel.data());
+  std::vector<std::vector<uint8_t>> buffers(columns);
+  for (int64_t matrix = 0; matrix < matrices; ++matrix)
+    for (int64_t first = 0; first < outputs; first += columns) {
+      SmallVector<const uint8_t *> rows;
+      for (int64_t row = first; row < std::min(outputs, first + columns);
+           ++row) {
+        llvm::Expected<const uint8_t *> data = stream.get(
+            (matrix * outputs + row) * inputs, inputs, buffers[row - first]);
+        if (!data)
+          return data.takeError();
+        rows.push_back(*data);
+      }
+      if (elementBytes == 2 && group == 2 && inputs % 2 == 0)
+        packPanelPairs(rows, inputs, columns, bytes);
+      else if (elementBytes == 2)
+        packPanel(rows, inputs, columns, group,
+                  reinterpret_cast<uint16_t *>(bytes));
+      else
+        packPanel(rows, inputs, columns, group,
+                  reinterpret_cast<uint32_t *>(bytes));
+      if (llvm::Error error = sink({bytes, panelBytes}))
+        return error;
+    }
+  return llvm::Error::success();
+}
+
+llvm::Error readRowMajor(ElementStream &stream, int64_t elements,
+                         unsigned elementBytes, ByteSink sink) {
+  constexpr int64_t chunk = 1 << 18;
+  std::vector<uint8_t> buffer;
+  for (int64_t begin = 0; begin < elements; begin += chunk) {
+    int64_t count = std::min(chunk, elements - begin);
+    llvm::Expected<const uint8_t *> bytes = stream.get(begin, count, buffer);
+    if (!bytes)
+      return bytes.takeError();
+    if (llvm::Error error =
+            sink({*bytes, static_cast<size_t>(count * elementBytes)}))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+/// A literal: integers and floats as the bytes of their type.
+llvm::Error readLiteral(plan::ParamOp param, ByteSink sink) {
+  auto value = dyn_cast<DenseElementsAttr>(*param.getValue());
+  if (!value)
+    return llvm::createStringError("constant '" + param.getSymName() +
+                                   "' is not a dense literal");
+  if (!value.isSplat()) {
+    ArrayRef<char> raw = value.getRawData();
+    return sink({reinterpret_cast<const uint8_t *>(raw.data()), raw.size()});
+  }
+  ArrayRef<char> one = value.getRawData();
+  std::vector<uint8_t> bytes;
+  for (int64_t i = 0; i < value.getNumElements(); ++i)
+    bytes.insert(bytes.end(), one.begin(), one.end());
+  return sink(bytes);
+}
+
+} // namespace
+
+llvm::Error weft::readParam(plan::ParamOp param, const WeightSource &source,
+                            ByteSink sink) {
+  if (param.getValue())
+    return readLiteral(param, sink);
+  auto type = cast<RankedTensorType>(param.getType());
+  std::optional<ElementType> element = getElementType(type.getElementType());
+  if (!element)
+    return llvm::createStringError("param '" + param.getSymName() +
+                                   "' has an element type that no checkpoint "
+                                   "tensor can be converted to");
+  ElementStream stream(source, *element);
+  for (Attribute attr : param.getSourcesAttr())
+    if (llvm::Error error = stream.addSource(cast<SourceAttr>(attr)))
+      return error;
+  ArrayRef<int64_t> shape = type.getShape();
+  if (auto logical = param.getLogicalShape())
+    shape = *logical;
+  int64_t elements = 1;
+  for (int64_t size : shape)
+    elements *= size;
+  if (stream.size() != elements)
+    return llvm::createStringError(
+        "param '" + param.getSymName() + "' needs " + std::to_string(elements) +
+        " elements, its tensors have " + std::to_string(stream.size()));
+  unsigned bytes = getByteSize(*element);
+  if (auto layout = dyn_cast_or_null<PanelLayoutAttr>(
+          param.getLayout().value_or(nullptr)))
+    return readPacked(stream, layout, shape, bytes, sink);
+  return readRowMajor(stream, elements, bytes, sink);
+}

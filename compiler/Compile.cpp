@@ -1,0 +1,115 @@
+//===- Compile.cpp - From a model to an artifact --------------------------===//
+
+#include "compiler/Compile.h"
+
+#include "compiler/Artifact/ExportPlan.h"
+#include "compiler/Artifact/ReadParam.h"
+#include "compiler/Target/Cpu/CompileKernels.h"
+#include "dialects/Plan/PlanDialect.h"
+#include "passes/Kernel/Passes.h"
+#include "runtime/Format/Writer.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/ThreadPool.h"
+
+#include <atomic>
+#include <mutex>
+
+using namespace mlir;
+using namespace weft;
+
+/// Machine code of all programs, from a copy of the module.
+static FailureOr<std::vector<CompiledKernel>> generateCode(ModuleOp module) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  PassManager manager(module.getContext());
+  manager.addPass(kernel::createLowerTileToVector());
+  if (failed(manager.run(*copy)))
+    return failure();
+  return compileKernels(*copy);
+}
+
+/// Writes all params, several at a time. The first error wins.
+static LogicalResult writeParams(ModuleOp module, const WeightSource &weights,
+                                 rt::ArtifactWriter &writer,
+                                 const ArtifactOptions &options) {
+  SmallVector<plan::ParamOp> params(module.getOps<plan::ParamOp>());
+  uint64_t total = 0;
+  for (const rt::Param &param : writer.getPlan().params)
+    total += param.size;
+  if (options.progress)
+    options.progress(total, 0);
+  std::mutex mutex;
+  std::string message;
+  std::atomic<bool> failed = false;
+  llvm::DefaultThreadPool pool;
+  for (auto [index, param] : llvm::enumerate(params))
+    pool.async([&, index = index, param = param]() mutable {
+      if (failed)
+        return;
+      llvm::Error error = readParam(
+          param, weights,
+          [&, index](llvm::ArrayRef<uint8_t> bytes) -> llvm::Error {
+            rt::Status status = writer.appendParam(
+                index, std::as_bytes(std::span(bytes.data(), bytes.size())));
+            if (!status)
+              return llvm::createStringError(status.getMessage());
+            if (options.progress)
+              options.progress(total, bytes.size());
+            return llvm::Error::success();
+          });
+      if (!error)
+        return;
+      std::lock_guard lock(mutex);
+      std::string text = llvm::toString(std::move(error));
+      if (!failed.exchange(true))
+        message = text;
+    });
+  pool.wait();
+  if (failed)
+    return emitError(module.getLoc(), message);
+  return success();
+}
+
+LogicalResult weft::compileToArtifact(ModuleOp module,
+                                      const WeightSource &weights,
+                                      const CompileOptions &options,
+                                      PhaseRun run,
+                                      const ArtifactOptions &artifact) {
+  std::vector<rt::DebugText> debug;
+  auto outer = run.afterPhase;
+  run.last = getPhases().size() - 1;
+  run.afterPhase = [&](const Phase &phase, ModuleOp result) {
+    if (outer)
+      outer(phase, result);
+    if (!artifact.keepIr)
+      return;
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    result.print(stream, OpPrintingFlags().elideLargeElementsAttrs());
+    debug.push_back({phase.name.str(), std::move(text)});
+  };
+  if (failed(runPhases(module, options, run)))
+    return failure();
+  FailureOr<std::vector<CompiledKernel>> kernels = generateCode(module);
+  if (failed(kernels))
+    return failure();
+  FailureOr<rt::Plan> plan = exportPlan(module, std::move(*kernels));
+  if (failed(plan))
+    return failure();
+  plan->debug = std::move(debug);
+  for (const auto &[name, content] : artifact.tokenizerFiles)
+    plan->tokenizerFiles.push_back(
+        {name, std::vector<uint8_t>(content.begin(), content.end())});
+
+  rt::WriterOptions writerOptions;
+  writerOptions.externalWeights = artifact.externalWeights;
+  auto writer = rt::ArtifactWriter::create(artifact.path, std::move(*plan),
+                                           writerOptions);
+  if (!writer)
+    return emitError(module.getLoc(), writer.getStatus().getMessage());
+  if (failed(writeParams(module, weights, **writer, artifact)))
+    return failure();
+  if (rt::Status status = (*writer)->finish(); !status)
+    return emitError(module.getLoc(), status.getMessage());
+  return success();
+}

@@ -1,0 +1,239 @@
+//===- Phases.cpp - The phases of compilation -----------------------------===//
+
+#include "compiler/Phases.h"
+
+#include "dialects/Plan/PlanDialect.h"
+#include "dialects/Tile/TileDialect.h"
+#include "dialects/Weft/WeftDialect.h"
+#include "passes/Fuse/Passes.h"
+#include "passes/Kernel/CpuLevel.h"
+#include "passes/Kernel/Passes.h"
+#include "passes/Plan/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace weft;
+
+//===----------------------------------------------------------------------===//
+// Pipelines
+//===----------------------------------------------------------------------===//
+
+static void buildInput(OpPassManager &, const CompileOptions &) {}
+
+/// The importers already build recomposed, specialised operations; what is
+/// left is to remove what is unused or equal.
+static void buildGraph(OpPassManager &manager, const CompileOptions &) {
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+static void buildShard(OpPassManager &, const CompileOptions &) {}
+
+static void buildFuse(OpPassManager &manager, const CompileOptions &options) {
+  // Merging changes the matrices, packing their layout; dispatches are formed
+  // around both.
+  if (options.fuse)
+    manager.addPass(fuse::createMergeParallelLinears());
+  manager.addPass(fuse::createPackWeights());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  fuse::FormDispatchesOptions dispatches;
+  dispatches.fuse = options.fuse;
+  manager.addPass(fuse::createFormDispatches(dispatches));
+  // Removes the reshapes that dispatches have taken over.
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+static void buildKernel(OpPassManager &manager, const CompileOptions &options) {
+  kernel::ChooseSchedulesOptions schedules;
+  schedules.levels.assign(options.cpuLevels.begin(), options.cpuLevels.end());
+  manager.addPass(kernel::createChooseSchedules(schedules));
+  manager.addPass(kernel::createBuildTilePrograms());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+static void buildPlan(OpPassManager &manager, const CompileOptions &) {
+  manager.addPass(plan::createBuildPlan());
+  manager.addPass(plan::createPlanMemory());
+}
+
+//===----------------------------------------------------------------------===//
+// Contracts
+//===----------------------------------------------------------------------===//
+
+/// Calls `isLegal` for every operation in the bodies of entry points; reports
+/// every operation for which it is false.
+static LogicalResult verifyEntries(ModuleOp module, StringRef phase,
+                                   function_ref<bool(Operation *)> isLegal) {
+  bool legal = true;
+  for (auto function : module.getOps<func::FuncOp>())
+    for (Operation &op : function.getOps()) {
+      if (isLegal(&op) || isa<func::ReturnOp>(op))
+        continue;
+      op.emitOpError() << "may not be left in an entry point after the "
+                       << phase << " phase";
+      legal = false;
+    }
+  return success(legal);
+}
+
+/// Entry points of tensors whose dimensions all trace to named symbols.
+static LogicalResult verifyModel(ModuleOp module) {
+  bool legal = true;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    for (BlockArgument argument : function.getArguments()) {
+      auto type = dyn_cast<RankedTensorType>(argument.getType());
+      if (!type) {
+        function.emitError() << "argument " << argument.getArgNumber()
+                             << " is not a ranked tensor";
+        legal = false;
+        continue;
+      }
+      for (int64_t dim = 0; dim < type.getRank(); ++dim)
+        if (getDimSize(argument, dim) == Polynomial::symbol("?")) {
+          function.emitError()
+              << "dimension " << dim << " of argument "
+              << argument.getArgNumber() << " is dynamic but has no name in "
+              << WeftDialect::getSymbolsAttrName();
+          legal = false;
+        }
+    }
+  }
+  return success(legal);
+}
+
+static LogicalResult verifyFuse(ModuleOp module) {
+  return verifyEntries(module, "fuse", [](Operation *op) {
+    return isa<WeightOp, DispatchOp>(op) ||
+           op->hasTrait<OpTrait::ConstantLike>();
+  });
+}
+
+static LogicalResult verifyKernel(ModuleOp module) {
+  return verifyEntries(module, "kernel", [](Operation *op) {
+    return isa<WeightOp, tile::LaunchOp>(op) ||
+           op->hasTrait<OpTrait::ConstantLike>();
+  });
+}
+
+static LogicalResult verifyPlan(ModuleOp module) {
+  bool legal = true;
+  for (Operation &op : *module.getBody()) {
+    if (isa<plan::ParamOp, plan::StateOp, plan::EntryOp, tile::ProgramOp>(op))
+      continue;
+    op.emitOpError("may not be left after the plan phase");
+    legal = false;
+  }
+  for (auto entry : module.getOps<plan::EntryOp>()) {
+    if (!entry.getWorkspace()) {
+      entry.emitOpError("has no planned workspace");
+      legal = false;
+    }
+    for (auto buffer : entry.getBody().front().getOps<plan::BufferOp>())
+      if (buffer.getKind() == plan::BufferKind::Temp && !buffer.getOffset()) {
+        buffer.emitOpError("has no place in the workspace");
+        legal = false;
+      }
+  }
+  return success(legal);
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+llvm::ArrayRef<Phase> weft::getPhases() {
+  static const Phase phases[] = {
+      {"input", "the model as it was imported", buildInput, verifyModel},
+      {"graph", "simplifies model operations", buildGraph, verifyModel},
+      {"shard", "distributes the model over devices", buildShard, verifyModel},
+      {"fuse", "groups operations into kernels to be", buildFuse, verifyFuse},
+      {"kernel", "chooses schedules and writes tile programs", buildKernel,
+       verifyKernel},
+      {"plan", "makes command lists and places buffers", buildPlan, verifyPlan},
+  };
+  return phases;
+}
+
+std::optional<size_t> weft::findPhase(llvm::StringRef name) {
+  for (auto [index, phase] : llvm::enumerate(getPhases()))
+    if (phase.name == name)
+      return index;
+  return std::nullopt;
+}
+
+static LogicalResult dump(ModuleOp module, const std::string &folder,
+                          size_t index, const Phase &phase) {
+  std::string path =
+      folder + "/" + std::to_string(index) + "." + phase.name.str() + ".mlir";
+  std::string message;
+  auto file = openOutputFile(path, &message);
+  if (!file)
+    return module.emitError() << "cannot write " << path << ": " << message;
+  module.print(file->os());
+  file->os() << "\n";
+  file->keep();
+  return success();
+}
+
+LogicalResult weft::runPhases(ModuleOp module, const CompileOptions &options,
+                              const PhaseRun &run) {
+  for (auto [index, phase] : llvm::enumerate(getPhases())) {
+    if (index < run.first || index > run.last)
+      continue;
+    PassManager manager(module.getContext());
+    if (!run.reproducer.empty())
+      manager.enableCrashReproducerGeneration(run.reproducer);
+    if (run.timing)
+      manager.enableTiming();
+    phase.build(manager, options);
+    if (failed(manager.run(module)) || failed(phase.verify(module)))
+      return failure();
+    if (!run.dumpFolder.empty() &&
+        failed(dump(module, run.dumpFolder, index, phase)))
+      return failure();
+    if (run.afterPhase)
+      run.afterPhase(phase, module);
+  }
+  return success();
+}
+
+void weft::registerPhasePipelines() {
+  struct Options : public PassPipelineOptions<Options> {
+    ListOption<std::string> levels{
+        *this, "levels", llvm::cl::desc("CPU levels, baseline first")};
+    Option<bool> fuse{*this, "fuse",
+                      llvm::cl::desc("Put several operations into a kernel"),
+                      llvm::cl::init(true)};
+
+    CompileOptions get() const {
+      CompileOptions options;
+      options.cpuLevels.assign(levels.begin(), levels.end());
+      if (options.cpuLevels.empty())
+        options.cpuLevels.push_back(getCpuLevels().front().name.str());
+      options.fuse = fuse;
+      return options;
+    }
+  };
+  for (const Phase &phase : getPhases()) {
+    std::string name = ("weft-phase-" + phase.name).str();
+    PassPipelineRegistration<Options>(
+        name, phase.summary,
+        [build = phase.build](OpPassManager &manager, const Options &options) {
+          build(manager, options.get());
+        });
+  }
+  PassPipelineRegistration<Options>(
+      "weft-phases", "all phases of compilation",
+      [](OpPassManager &manager, const Options &options) {
+        for (const Phase &phase : getPhases())
+          phase.build(manager, options.get());
+      });
+}
