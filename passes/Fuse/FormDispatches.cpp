@@ -247,6 +247,9 @@ private:
 
   /// A row operation into the row kernel that makes its input.
   void joinRows(Operation *op) {
+    // Rows that an embedding picks are not the rows of its table.
+    if (isa<EmbedOp>(op))
+      return;
     for (Value operand : op->getOperands()) {
       Operation *producer = operand.getDefiningOp();
       Group *group = producer ? grouping.getGroup(producer) : nullptr;

@@ -121,11 +121,12 @@ class PlanMemory : public plan::impl::PlanMemoryBase<PlanMemory> {
     return classes;
   }
 
-  /// Distinct sums of the temporaries alive at each command.
+  /// Sums of the temporaries alive at each command, without those that another
+  /// one exceeds whatever the symbols are.
   SmallVector<Attribute> getLowerBounds(plan::EntryOp entry,
                                         OpBuilder &builder) {
     std::map<Polynomial::Monomial, Class> classes = collect(entry);
-    llvm::SetVector<Attribute> bounds;
+    SmallVector<Polynomial> bounds;
     int64_t commands =
         llvm::range_size(entry.getBody().front().getOps<plan::LaunchOp>());
     for (int64_t command = 0; command < commands; ++command) {
@@ -134,9 +135,27 @@ class PlanMemory : public plan::impl::PlanMemoryBase<PlanMemory> {
         for (Temporary &temporary : temporaries)
           if (temporary.first <= command && command <= temporary.last)
             sum += temporary.buffer.getByteSize();
-      bounds.insert(builder.getStringAttr(sum.str()));
+      if (llvm::any_of(bounds, [&](const Polynomial &other) {
+            return isAtMost(sum, other);
+          }))
+        continue;
+      llvm::erase_if(bounds, [&](const Polynomial &other) {
+        return isAtMost(other, sum);
+      });
+      bounds.push_back(sum);
     }
-    return bounds.takeVector();
+    SmallVector<Attribute> result;
+    for (const Polynomial &bound : bounds)
+      result.push_back(builder.getStringAttr(bound.str()));
+    return result;
+  }
+
+  /// Whether a <= b for all values of the symbols, which are not negative.
+  static bool isAtMost(const Polynomial &a, const Polynomial &b) {
+    return llvm::all_of(a.getTerms(), [&](const auto &term) {
+      auto it = b.getTerms().find(term.first);
+      return it != b.getTerms().end() && term.second <= it->second;
+    });
   }
 };
 
