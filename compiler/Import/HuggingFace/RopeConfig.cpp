@@ -139,9 +139,10 @@ static RopeTable parseTable(ConfigReader &reader, const RopeDefaults &defaults,
   p.theta = reader.getDouble("rope_theta", theta);
   requirePositive(reader, "rope_theta", p.theta, 1);
   partial = reader.getDouble("partial_rotary_factor", partial);
-  p.rotarySize = static_cast<int64_t>(config.headSize * partial);
-  if (!(partial > 0 && partial <= 1) || p.rotarySize < 2 ||
-      p.rotarySize % 2 != 0 || (partial != 1 && !defaults.allowsPartial)) {
+  bool isShare = partial > 0 && partial <= 1;
+  p.rotarySize = isShare ? static_cast<int64_t>(config.headSize * partial) : 0;
+  if (p.rotarySize < 2 || p.rotarySize % 2 != 0 ||
+      (partial != 1 && !defaults.allowsPartial)) {
     reader.getReport().error(
         reader.getWhere() + ": rotary elements of a head",
         Twine(p.rotarySize) + " of " + Twine(config.headSize),

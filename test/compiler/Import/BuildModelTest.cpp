@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
 
 #include <gmock/gmock.h>
 
@@ -70,6 +71,9 @@ TEST(BuildModel, AllFamiliesVerify) {
     auto built = build(name);
     size_t layers = built->model.config.layerCount;
     EXPECT_EQ(built->getOps<AttentionOp>().size(), layers);
+    // Parsing checks attributes too.
+    EXPECT_TRUE(mlir::parseSourceString<mlir::ModuleOp>(built->print(),
+                                                        &built->context));
     // Every size can be traced to a symbol of the entry.
     built->module->walk([](mlir::Operation *op) {
       for (mlir::Value result : op->getResults())

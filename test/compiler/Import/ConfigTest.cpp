@@ -517,6 +517,9 @@ TEST(Config, ContradictionsAndWrongTypes) {
   EXPECT_THAT(refuse(with("llama", "rms_norm_eps", 0)),
               HasSubstr("a positive number"));
   EXPECT_THAT(refuse(with("llama", "head_dim", 15)), HasSubstr("15 of 15"));
+  for (double share : {-1.0, 0.0, 1.5, 1e300, 0.3})
+    EXPECT_THAT(refuse(with("llama", "partial_rotary_factor", share)),
+                HasSubstr("rotary elements of a head"));
   EXPECT_THAT(refuse(with("gemma2", "layer_types",
                           llvm::json::Array{"full_attention"})),
               HasSubstr("each of the 2 layers"));
