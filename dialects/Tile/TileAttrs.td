@@ -37,17 +37,20 @@ def Tile_CpuScheduleAttr : AttrDef<Tile_Dialect, "CpuSchedule"> {
   let summary = "how a dispatch becomes a kernel of one CPU level";
   let description = [{
     `level` names the instruction set ("x86-64-v2", "x86-64-v3", "x86-64-v4",
-    "x86-64-v4-bf16"). A register tile has `rows` x `columns` elements; a work
-    item covers `row_block` rows and `column_block` columns; `unroll` steps of
-    the innermost fold are unrolled; `mma` is the instruction. `row_block` and
+    "x86-64-v4-bf16"). A register tile has `rows` x `columns` elements and
+    takes `unroll` steps of the innermost fold at a time; the rows that do not
+    fill a tile (in decoding, the only one) are computed one by one,
+    `row_columns` wide with `row_unroll` steps. A work item covers `row_block`
+    rows and `column_block` columns; `mma` is the instruction. `row_block` and
     `column_block` are the same for all levels of a dispatch, since they share
     one grid.
   }];
   let parameters = (ins
     StringRefParameter<"CPU level">:$level,
     "int64_t":$rows, "int64_t":$columns,
-    "int64_t":$row_block, "int64_t":$column_block,
     "int64_t":$unroll,
+    "int64_t":$row_columns, "int64_t":$row_unroll,
+    "int64_t":$row_block, "int64_t":$column_block,
     EnumParameter<Tile_MmaInstruction>:$mma);
   let assemblyFormat = "`<` struct(params) `>`";
 }

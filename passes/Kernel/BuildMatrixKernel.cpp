@@ -2,10 +2,12 @@
 //
 // One program for linear layers, gated pairs of them and expert-wise ones:
 //
-//   for panels of the item's column block
+//   for column tiles of the item's column block
 //     for row tiles of the item's row block
 //       accumulators = fold over k of mma(input[rows, k], weight[panel, k])
 //       epilogue on the accumulators, store
+//
+// and the same with single rows for the rows that do not fill a tile.
 //
 // A gated pair has two accumulators over one input. An expert-wise layer has
 // one row (token, choice) per item, whose expert selects the matrix.
@@ -87,11 +89,21 @@ private:
     Value columnBlock = k.create<arith::DivUIOp>(k.item(), rowBlocks);
     Value row = k.mul(k.create<arith::RemUIOp>(k.item(), rowBlocks), rowBlock);
     Value rowEnd = k.min(k.add(row, k.index(rowBlock)), k.rows());
-    forItemColumns(columnBlock, [&](Value column, int64_t width) {
-      forRowTiles(row, rowEnd, [&](Value tileRow, int64_t height) {
-        buildTile(tileRow, height, column, width, Value(), Value());
-      });
-    });
+    int64_t height = k.schedule.getRows();
+    Value tiles = k.div(k.sub(rowEnd, row), height);
+    Value tiled = k.add(row, k.mul(tiles, height));
+    forItemColumns(columnBlock, k.schedule.getColumns(),
+                   [&](Value column, int64_t width) {
+                     k.forLoop(row, tiled, height, [&](Value tileRow) {
+                       buildTile(tileRow, height, column, width, {}, {});
+                     });
+                   });
+    forItemColumns(columnBlock, k.schedule.getRowColumns(),
+                   [&](Value column, int64_t width) {
+                     k.forLoop(tiled, rowEnd, 1, [&](Value tileRow) {
+                       buildTile(tileRow, 1, column, width, {}, {});
+                     });
+                   });
   }
 
   /// Item = (row = token x choice, column block).
@@ -104,17 +116,17 @@ private:
     Value token = k.div(row, topK), choice = k.rem(row, topK);
     Value expert =
         k.loadIndex(k.getArgument(matrices[0].experts), {token, choice});
-    forItemColumns(k.rem(k.item(), columnBlocks),
+    forItemColumns(k.rem(k.item(), columnBlocks), k.schedule.getRowColumns(),
                    [&](Value column, int64_t width) {
                      buildTile(token, 1, column, width, expert, choice);
                    });
   }
 
-  /// Columns of a block in register-tile widths. The last block may be
+  /// Columns of a block in tiles of `width`. The last block may be
   /// narrower, and its last tile narrower still; both are static cases.
-  void forItemColumns(Value block, function_ref<void(Value, int64_t)> body) {
-    int64_t size = outputs(), width = k.schedule.getColumns();
-    int64_t columnBlock = k.schedule.getColumnBlock();
+  void forItemColumns(Value block, int64_t width,
+                      function_ref<void(Value, int64_t)> body) {
+    int64_t size = outputs(), columnBlock = k.schedule.getColumnBlock();
     int64_t full = size / width * width;
     Value begin = k.mul(block, columnBlock);
     Value end = k.min(k.add(begin, k.index(columnBlock)), k.index(full));
@@ -135,25 +147,17 @@ private:
     });
   }
 
-  /// Row tiles of the schedule's height, then single rows.
-  void forRowTiles(Value begin, Value end,
-                   function_ref<void(Value, int64_t)> body) {
-    int64_t height = k.schedule.getRows();
-    if (height == 1)
-      return k.forLoop(begin, end, 1, [&](Value row) { body(row, 1); });
-    Value tiles = k.div(k.sub(end, begin), height);
-    Value tiled = k.add(begin, k.mul(tiles, height));
-    k.forLoop(begin, tiled, height, [&](Value row) { body(row, height); });
-    k.forLoop(tiled, end, 1, [&](Value row) { body(row, 1); });
-  }
-
   void buildTile(Value row, int64_t height, Value column, int64_t width,
                  Value expert, Value choice) {
     SmallVector<int64_t> shape = {height, width};
     SmallVector<Value> accumulators(matrices.size(), k.constant(shape, 0));
     int64_t size = matrices[0].inputs;
     // The last, shorter step of the fold is one of its own.
-    int64_t step = std::min(k.schedule.getUnroll(), size);
+    int64_t unroll =
+        height == 1 ? k.schedule.getRowUnroll() : k.schedule.getUnroll();
+    // A step must not split a group of the packed weight.
+    int64_t step = std::min<int64_t>(
+        llvm::alignTo(unroll, matrices[0].layout.getGroup()), size);
     int64_t full = size / step * step;
     accumulators = foldOver(0, full, step, accumulators, row, column, shape,
                             expert, choice);

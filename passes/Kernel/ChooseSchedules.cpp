@@ -15,18 +15,19 @@ using namespace weft;
 
 namespace {
 
-/// Elements of one accumulator tile per level: as many as leave registers for
-/// one row of the right-hand side and a broadcast.
+/// Elements of one accumulator tile, and of one of a single row.
 struct RegisterTile {
-  int64_t rows, columns;
+  int64_t rows, columns, rowColumns;
 };
 
-RegisterTile getRegisterTile(const CpuLevel &level, int64_t accumulators) {
-  if (level.registers >= 32) // 32 registers of 16: 6 x 64, a pair 6 x 32.
-    return {6, accumulators > 1 ? 32 : 64};
-  if (level.lanes() >= 8) // 16 registers of 8: 6 x 16, a pair 3 x 16.
-    return {accumulators > 1 ? 3 : 6, 16};
-  return {4, accumulators > 1 ? 4 : 8}; // 16 registers of 4.
+/// As many accumulators as leave registers for one row of the right-hand side
+/// and a broadcast; a pair of matrices has two sets.
+RegisterTile getRegisterTile(const CpuLevel &level, bool pair) {
+  if (level.registers >= 32) // 32 registers of 16 elements.
+    return {6, pair ? 32 : 64, 64};
+  if (level.lanes() >= 8) // 16 registers of 8.
+    return {pair ? 3 : 6, 16, pair ? 32 : 64};
+  return {4, pair ? 4 : 8, pair ? 16 : 32}; // 16 registers of 4.
 }
 
 bool isBf16(Value value) {
@@ -71,9 +72,13 @@ private:
       pairs = isBf16(op.getOperand(0)) && isBf16(op.getOperand(1)) &&
               inputs % 2 == 0;
     }
-    RegisterTile tile = getRegisterTile(level, matrices);
+    RegisterTile tile = getRegisterTile(level, matrices > 1);
     auto mma = pairs && level.hasDotBf16 ? tile::MmaInstruction::DotBf16
                                          : tile::MmaInstruction::Fma;
+    // A pair of matrices shares the broadcasts of a step, which then live in
+    // registers until the second one has used them: one step at a time.
+    int64_t rowUnroll = 8;
+    int64_t unroll = matrices < 2 ? rowUnroll : pairs ? 2 : 1;
     // A multiple of every level's tile height; its input rows stay in the L2
     // cache while a panel is multiplied.
     int64_t rowBlock = attention ? 24 : 48;
@@ -81,8 +86,8 @@ private:
     // its work without starving threads.
     int64_t columnBlock = matrices && inputs < 512 ? 128 : 64;
     return tile::CpuScheduleAttr::get(&getContext(), level.name, tile.rows,
-                                      tile.columns, rowBlock, columnBlock,
-                                      /*unroll=*/8, mma);
+                                      tile.columns, unroll, tile.rowColumns,
+                                      rowUnroll, rowBlock, columnBlock, mma);
   }
 };
 
