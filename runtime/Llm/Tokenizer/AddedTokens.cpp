@@ -90,7 +90,9 @@ void AddedTokens::splitText(std::string_view text, const ByteTrie &trie,
       }
     if (done < begin)
       pieces.push_back({done, begin, 0, -1});
-    pieces.push_back({begin, end, 0, token.id});
+    // A token of white space that the previous token took is gone.
+    if (begin < end)
+      pieces.push_back({begin, end, 0, token.id});
     done = end;
   }
   if (done < text.size())

@@ -16,6 +16,7 @@ Vocabulary readVocabulary(JsonReader &reader) {
     reader.reject("vocab", "an object from tokens to ids is expected");
     return vocabulary;
   }
+  vocabulary.reserve(object->size());
   for (const auto &[token, id] : object->items()) {
     Status status = id.is_number_unsigned()
                         ? vocabulary.add(token, id.get<int64_t>())

@@ -169,12 +169,52 @@ bool isNumeric(char32_t c) {
          category == UTF8PROC_CATEGORY_NO;
 }
 
+namespace {
+
+struct CharRange {
+  char32_t first, last;
+};
+
+/// Where punctuation differs between Unicode 15 and Unicode 8, whose tables the
+/// tokenizers library has: added later, but for U+166D and U+111C9, which were
+/// punctuation then.
+constexpr CharRange punctuationSinceUnicode8[] = {
+    {0x61d, 0x61d},     {0x9fd, 0x9fd},     {0xa76, 0xa76},
+    {0xc77, 0xc77},     {0xc84, 0xc84},     {0x166d, 0x166d},
+    {0x1b7d, 0x1b7e},   {0x2e43, 0x2e4f},   {0x2e52, 0x2e5d},
+    {0x10ead, 0x10ead}, {0x10f55, 0x10f59}, {0x10f86, 0x10f89},
+    {0x111c9, 0x111c9}, {0x1144b, 0x1144f}, {0x1145a, 0x1145b},
+    {0x1145d, 0x1145d}, {0x11660, 0x1166c}, {0x116b9, 0x116b9},
+    {0x1183b, 0x1183b}, {0x11944, 0x11946}, {0x119e2, 0x119e2},
+    {0x11a3f, 0x11a46}, {0x11a9a, 0x11a9c}, {0x11a9e, 0x11aa2},
+    {0x11b00, 0x11b09}, {0x11c41, 0x11c45}, {0x11c70, 0x11c71},
+    {0x11ef7, 0x11ef8}, {0x11f43, 0x11f4f}, {0x11fff, 0x11fff},
+    {0x12ff1, 0x12ff2}, {0x16e97, 0x16e9a}, {0x16fe2, 0x16fe2},
+    {0x1e95e, 0x1e95f},
+};
+
+/// The same for format characters.
+constexpr CharRange formatSinceUnicode8[] = {
+    {0x890, 0x891}, {0x8e2, 0x8e2}, {0x110cd, 0x110cd}, {0x13430, 0x1343f}};
+
+template <size_t count>
+bool isIn(const CharRange (&ranges)[count], char32_t c) {
+  auto range = std::lower_bound(
+      std::begin(ranges), std::end(ranges), c,
+      [](const CharRange &r, char32_t value) { return r.last < value; });
+  return range != std::end(ranges) && range->first <= c;
+}
+
+} // namespace
+
 bool isPunctuation(char32_t c) {
   if (c < 0x80)
     return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') ||
            (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
   auto category = categoryOf(c);
-  return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
+  bool now =
+      category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
+  return now != isIn(punctuationSinceUnicode8, c);
 }
 
 bool isNonspacingMark(char32_t c) {
@@ -188,8 +228,8 @@ bool isCombiningMark(char32_t c) {
 
 bool isControl(char32_t c) {
   auto category = categoryOf(c);
-  return category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF ||
-         category == UTF8PROC_CATEGORY_CO;
+  return category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CO ||
+         (category == UTF8PROC_CATEGORY_CF && !isIn(formatSinceUnicode8, c));
 }
 
 bool isWordChar(char32_t c) {

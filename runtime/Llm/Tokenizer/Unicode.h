@@ -2,6 +2,8 @@
 //
 // Character properties come from utf8proc (Unicode 15). Where Hugging Face's
 // tokenizers rely on a Rust or Oniguruma definition, the comment says which.
+// That library mixes tables of Unicode 8 to 16: accents (strip_accents) and
+// compatibility forms (NFKC) of characters newer than its tables differ here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,13 +55,13 @@ private:
 bool isWhitespace(char32_t c);
 /// Nd, Nl, No: Rust's char::is_numeric.
 bool isNumeric(char32_t c);
-/// ASCII punctuation and symbols, and P*.
+/// ASCII punctuation and symbols, and P* as of Unicode 8.
 bool isPunctuation(char32_t c);
 /// Mn.
 bool isNonspacingMark(char32_t c);
 /// Mn, Mc, Me.
 bool isCombiningMark(char32_t c);
-/// Cc, Cf, Co: what BERT removes as control characters.
+/// Cc, Co, and Cf as of Unicode 8: what BERT removes as control characters.
 bool isControl(char32_t c);
 /// \w of Rust's regex: Alphabetic, M, Nd, Pc and Join_Control.
 bool isWordChar(char32_t c);

@@ -27,6 +27,8 @@ public:
   Vocabulary(Vocabulary &&) = default;
   Vocabulary &operator=(Vocabulary &&) = default;
 
+  /// Makes room for `count` tokens.
+  void reserve(size_t count) { ids.reserve(count); }
   /// Adds a token. Fails when the id is out of range, or when the id or (unless
   /// `allowEqual`, where the later one wins) the string is taken.
   Status add(std::string_view token, int64_t id, bool allowEqual = false);
