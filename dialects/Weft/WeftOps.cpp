@@ -98,6 +98,26 @@ static LogicalResult checkRank(Operation *op, StringRef what, Value value,
                            << value.getType();
 }
 
+/// Checks the number of rows: dimension 0 of both.
+static LogicalResult checkRows(Operation *op, StringRef what, Value found,
+                               Value expected) {
+  return checkSize(op, ("number of " + what).str(), shapeOf(found)[0],
+                   shapeOf(expected)[0]);
+}
+
+static LogicalResult checkStatic(Operation *op, StringRef what, int64_t size) {
+  if (!ShapedType::isDynamic(size))
+    return success();
+  return op->emitOpError() << what << " must be static";
+}
+
+static LogicalResult checkHasRows(Operation *op, Value input) {
+  if (!shapeOf(input).empty())
+    return success();
+  return op->emitOpError() << "input must have at least one dimension, found "
+                           << input.getType();
+}
+
 static LogicalResult checkPositive(Operation *op, StringRef what, double x) {
   if (x > 0)
     return success();
@@ -161,26 +181,31 @@ LogicalResult EmbedOp::verify() {
   return success();
 }
 
+/// Checks a vector that scales or shifts the elements of a row.
+static LogicalResult checkRowVector(Operation *op, StringRef what, Value vector,
+                                    int64_t rowSize) {
+  if (failed(checkRank(op, what, vector, 1)))
+    return failure();
+  return checkSize(op, (what + " size").str(), shapeOf(vector)[0], rowSize);
+}
+
 LogicalResult RmsNormOp::verify() {
-  if (failed(checkRank(*this, "weight", getWeight(), 1)) ||
+  if (failed(checkHasRows(*this, getInput())) ||
       failed(checkPositive(*this, "epsilon", getEpsilon().convertToDouble())))
     return failure();
-  return checkSize(*this, "weight size", shapeOf(getWeight())[0],
-                   shapeOf(getInput()).back());
+  return checkRowVector(*this, "weight", getWeight(),
+                        shapeOf(getInput()).back());
 }
 
 LogicalResult LayerNormOp::verify() {
-  if (failed(checkRank(*this, "weight", getWeight(), 1)) ||
+  if (failed(checkHasRows(*this, getInput())) ||
       failed(checkPositive(*this, "epsilon", getEpsilon().convertToDouble())) ||
-      failed(checkSize(*this, "weight size", shapeOf(getWeight())[0],
-                       shapeOf(getInput()).back())))
+      failed(checkRowVector(*this, "weight", getWeight(),
+                            shapeOf(getInput()).back())))
     return failure();
   if (!getBias())
     return success();
-  if (failed(checkRank(*this, "bias", getBias(), 1)))
-    return failure();
-  return checkSize(*this, "bias size", shapeOf(getBias())[0],
-                   shapeOf(getInput()).back());
+  return checkRowVector(*this, "bias", getBias(), shapeOf(getInput()).back());
 }
 
 int64_t LinearOp::getInputSize() { return shapeOf(getInput()).back(); }
@@ -211,16 +236,21 @@ static LogicalResult checkMatrix(Operation *op, Value weight,
 }
 
 LogicalResult LinearOp::verify() {
-  if (shapeOf(getInput()).size() != shapeOf(getResult()).size())
+  ArrayRef<int64_t> input = shapeOf(getInput()), result = shapeOf(getResult());
+  if (failed(checkHasRows(*this, getInput())))
+    return failure();
+  if (input.size() != result.size())
     return emitOpError("input and result must have the same rank");
+  for (size_t i = 0; i + 1 < input.size(); ++i)
+    if (failed(checkSize(*this, "result dimension " + std::to_string(i),
+                         result[i], input[i])))
+      return failure();
   if (failed(checkMatrix(*this, getWeight(), getLayout(), 0, getOutputSize(),
                          getInputSize())))
     return failure();
   if (!getBias())
     return success();
-  if (failed(checkRank(*this, "bias", getBias(), 1)))
-    return failure();
-  return checkSize(*this, "bias size", shapeOf(getBias())[0], getOutputSize());
+  return checkRowVector(*this, "bias", getBias(), getOutputSize());
 }
 
 //===----------------------------------------------------------------------===//
@@ -232,24 +262,33 @@ LogicalResult RopeTableOp::verify() {
   if (failed(
           checkSize(*this, "number of scales", getScale().size(), tables[0])))
     return failure();
-  if (tables[0] > 1 && !getChoice())
+  if (getScale().size() > 1 && !getChoice())
     return emitOpError("with several tables needs a choice");
+  if (getChoice() &&
+      failed(checkRows(*this, "choices", getChoice(), getPositions())))
+    return failure();
+  if (failed(checkRows(*this, "result rows", getCosine(), getPositions())))
+    return failure();
   return checkSize(*this, "number of frequencies", shapeOf(getCosine())[1],
                    tables[1]);
 }
 
 LogicalResult RopeOp::verify() {
-  int64_t rotated = 2 * shapeOf(getCosine())[1];
-  int64_t size = shapeOf(getInput())[2];
-  if (rotated > size)
-    return emitOpError() << "rotates " << rotated << " elements of heads of "
+  int64_t pairs = shapeOf(getCosine())[1], size = shapeOf(getInput())[2];
+  if (failed(checkStatic(*this, "number of pairs", pairs)) ||
+      failed(checkStatic(*this, "head size", size)) ||
+      failed(checkRows(*this, "table rows", getCosine(), getInput())))
+    return failure();
+  if (2 * pairs > size)
+    return emitOpError() << "rotates " << 2 * pairs << " elements of heads of "
                          << size;
   return success();
 }
 
 LogicalResult CacheAppendOp::verify() {
   ArrayRef<int64_t> cache = shapeOf(getCache()), input = shapeOf(getInput());
-  if (failed(checkSize(*this, "number of heads", input[1], cache[1])))
+  if (failed(checkRows(*this, "slots", getSlots(), getInput())) ||
+      failed(checkSize(*this, "number of heads", input[1], cache[1])))
     return failure();
   return checkSize(*this, "head size", input[2],
                    cache[getKind() == CacheKind::Key ? 2 : 3]);
@@ -260,23 +299,53 @@ int64_t AttentionOp::getKeyHeads() { return shapeOf(getKey())[1]; }
 int64_t AttentionOp::getHeadSize() { return shapeOf(getQuery())[2]; }
 int64_t AttentionOp::getBlockSize() { return shapeOf(getKey())[3]; }
 
+/// Sizes and number of heads of query, key and value.
+static LogicalResult verifyHeads(AttentionOp op) {
+  ArrayRef<int64_t> key = shapeOf(op.getKey()), value = shapeOf(op.getValue());
+  int64_t headSize = op.getHeadSize();
+  if (failed(checkStatic(op, "number of query heads", op.getQueryHeads())) ||
+      failed(checkStatic(op, "number of key heads", op.getKeyHeads())) ||
+      failed(checkStatic(op, "head size", headSize)))
+    return failure();
+  if (op.getKeyHeads() <= 0 || op.getQueryHeads() % op.getKeyHeads() != 0)
+    return op.emitOpError()
+           << "query heads (" << op.getQueryHeads()
+           << ") must be a multiple of key heads (" << op.getKeyHeads() << ")";
+  if (failed(checkSize(op, "number of value heads", value[1], key[1])) ||
+      failed(checkSize(op, "key head size", key[2], headSize)) ||
+      failed(checkSize(op, "value head size", value.back(), headSize)))
+    return failure();
+  return success();
+}
+
+/// Sizes of the tensors that say which token belongs to which sequence.
+static LogicalResult verifySequences(AttentionOp op) {
+  if (failed(checkRows(op, "positions", op.getPositions(), op.getQuery())) ||
+      failed(checkRows(op, "sequence ids", op.getSequenceIds(), op.getQuery())))
+    return failure();
+  if (!op.isPaged())
+    return checkRows(op, "value rows", op.getValue(), op.getKey());
+  int64_t sequences = shapeOf(op.getContextLengths())[0];
+  if (!ShapedType::isDynamic(sequences) &&
+      failed(checkSize(op, "number of sequence starts",
+                       shapeOf(op.getSequenceStarts())[0], sequences + 1)))
+    return failure();
+  if (failed(checkRows(op, "block table rows", op.getBlockTable(),
+                       op.getContextLengths())) ||
+      failed(checkStatic(op, "block size", op.getBlockSize())))
+    return failure();
+  return checkSize(op, "value block size", shapeOf(op.getValue())[2],
+                   op.getBlockSize());
+}
+
 LogicalResult AttentionOp::verify() {
+  if (isPaged() != static_cast<bool>(getContextLengths()))
+    return emitOpError("needs context lengths exactly when there is a block "
+                       "table");
   int64_t rank = isPaged() ? 4 : 3;
   if (failed(checkRank(*this, "key", getKey(), rank)) ||
-      failed(checkRank(*this, "value", getValue(), rank)))
-    return failure();
-  ArrayRef<int64_t> key = shapeOf(getKey()), value = shapeOf(getValue());
-  int64_t headSize = getHeadSize();
-  if (getKeyHeads() <= 0 || getQueryHeads() % getKeyHeads() != 0)
-    return emitOpError() << "query heads (" << getQueryHeads()
-                         << ") must be a multiple of key heads ("
-                         << getKeyHeads() << ")";
-  if (failed(checkSize(*this, "number of value heads", value[1], key[1])) ||
-      failed(checkSize(*this, "key head size", key[2], headSize)) ||
-      failed(checkSize(*this, "value head size", value.back(), headSize)))
-    return failure();
-  if (isPaged() &&
-      failed(checkSize(*this, "value block size", value[2], key[3])))
+      failed(checkRank(*this, "value", getValue(), rank)) ||
+      failed(verifyHeads(*this)) || failed(verifySequences(*this)))
     return failure();
   if (getWindow() && *getWindow() <= 0)
     return emitOpError() << "window must be positive, found " << *getWindow();
@@ -301,21 +370,29 @@ LogicalResult SoftcapOp::verify() {
 
 LogicalResult RouteOp::verify() {
   int64_t experts = shapeOf(getLogits())[1];
-  int64_t topK = getTopK();
+  auto topK = static_cast<int64_t>(getTopK());
+  if (failed(checkStatic(*this, "number of experts", experts)))
+    return failure();
   if (topK <= 0 || topK > experts)
     return emitOpError() << "chooses " << topK << " of " << experts
                          << " experts";
-  if (failed(checkSize(*this, "columns of experts", shapeOf(getExperts())[1],
+  if (failed(checkRows(*this, "rows of experts", getExperts(), getLogits())) ||
+      failed(checkRows(*this, "rows of weights", getWeights(), getLogits())) ||
+      failed(checkSize(*this, "columns of experts", shapeOf(getExperts())[1],
                        topK)))
     return failure();
   return checkSize(*this, "columns of weights", shapeOf(getWeights())[1], topK);
 }
 
 LogicalResult GroupedLinearOp::verify() {
-  int64_t rank = shapeOf(getInput()).size();
+  auto rank = static_cast<int64_t>(shapeOf(getInput()).size());
   if (rank != 2 && rank != 3)
-    return emitOpError("input must have rank 2 or 3");
+    return emitOpError() << "input must have rank 2 or 3, found "
+                         << getInput().getType();
   int64_t topK = shapeOf(getExperts())[1];
+  if (failed(checkRows(*this, "rows of experts", getExperts(), getInput())) ||
+      failed(checkRows(*this, "result rows", getResult(), getInput())))
+    return failure();
   if (rank == 3 && failed(checkSize(*this, "second dimension of the input",
                                     shapeOf(getInput())[1], topK)))
     return failure();
@@ -328,7 +405,9 @@ LogicalResult GroupedLinearOp::verify() {
 
 LogicalResult CombineOp::verify() {
   ArrayRef<int64_t> input = shapeOf(getInput()), result = shapeOf(getResult());
-  if (failed(checkSize(*this, "columns of weights", shapeOf(getWeights())[1],
+  if (failed(checkRows(*this, "rows of weights", getWeights(), getInput())) ||
+      failed(checkRows(*this, "result rows", getResult(), getInput())) ||
+      failed(checkSize(*this, "columns of weights", shapeOf(getWeights())[1],
                        input[1])))
     return failure();
   return checkSize(*this, "result's row size", result[1], input[2]);

@@ -209,6 +209,7 @@ def Weft_RopeOp : Weft_ModelOp<"rope", [AllTypesMatch<["input", "result"]>,
   let assemblyFormat = [{
     $input `,` $cosine `,` $sine attr-dict `:` type($input) `,` type($cosine)
   }];
+  let hasFolder = 1;
 }
 
 def Weft_CacheAppendOp : Weft_ModelOp<"cache_append", [AllTypesMatch<["cache", "result"]>]> {
@@ -290,6 +291,7 @@ def Weft_AttentionOp : Weft_ModelOp<"attention", [AttrSizedOperandSegments]> {
       type($sequence_ids), type($sequence_starts), type($context_lengths),
       type($block_table))
   }];
+  let hasCanonicalizeMethod = 1;
   let extraClassDeclaration = [{
     bool isPaged() { return static_cast<bool>(getBlockTable()); }
     int64_t getQueryHeads();
@@ -318,6 +320,7 @@ def Weft_ActivationOp : Weft_ModelOp<"activation", [AllTypesMatch<["input", "res
   let arguments = (ins Weft_ActivationAttr:$function, Weft_FloatTensor:$input);
   let results = (outs Weft_FloatTensor:$result);
   let assemblyFormat = "`` $function $input attr-dict `:` type($input)";
+  let hasFolder = 1;
 }
 
 def Weft_GatedActivationOp : Weft_ModelOp<"gated_activation",
@@ -439,6 +442,7 @@ def Weft_DispatchOp : Weft_Op<"dispatch", [IsolatedFromAbove,
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
     /// The input whose buffer result `index` reuses, or nullopt: the yielded
