@@ -28,6 +28,9 @@ void weft::buildReferenceToLlvmPipeline(OpPassManager &manager) {
   manager.addPass(bufferization::createOneShotBufferizePass(bufferize));
   manager.addPass(createCanonicalizerPass());
   bufferization::buildBufferDeallocationPipeline(manager);
+  // Deallocation copies an argument that is returned, a cache: the caller owns
+  // what it gets.
+  manager.addPass(createConvertBufferizationToMemRefPass());
 
   manager.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   manager.addPass(memref::createExpandStridedMetadataPass());

@@ -2,6 +2,7 @@
 // (DecomposeTest.cpp).
 // RUN: weft-opt %s --weft-decompose-model-ops --canonicalize --cse | FileCheck %s
 // RUN: weft-opt %s --weft-reference-to-llvm | FileCheck %s --check-prefix=LLVM --implicit-check-not=unrealized_conversion_cast
+// RUN: weft-opt %s --weft-decompose-model-ops --one-shot-bufferize=bufferize-function-boundaries | FileCheck %s --check-prefix=BUFFERS
 
 // One reduction in f32, then one rounding together with the bias.
 // CHECK-LABEL: func.func @linear
@@ -41,9 +42,10 @@ func.func @packed_linear(%x: tensor<?x63xf32>, %w: tensor<12x32x8x2xf32>) -> ten
 // cache is allocated or copied.
 // CHECK-LABEL: func.func @append
 // LLVM-LABEL: llvm.func @append
-// LLVM-NOT: @malloc
-// LLVM-NOT: llvm.intr.memcpy
-// LLVM: llvm.return
+// BUFFERS-LABEL: func.func @append
+// BUFFERS-NOT: memref.alloc
+// BUFFERS-NOT: memref.copy
+// BUFFERS: return
 func.func @append(%cache: tensor<?x4x64x64xf32>, %k: tensor<?x4x64xf32>, %slots: tensor<?xi32>) -> tensor<?x4x64x64xf32> {
   // CHECK-NOT: tensor.empty
   // CHECK-COUNT-3: scf.for
