@@ -231,6 +231,15 @@ class BuildTilePrograms
     return program;
   }
 
+  std::string getUniqueName(StringRef base) {
+    std::string name;
+    do {
+      unsigned count = names[base]++;
+      name = count ? (base + "_" + Twine(count)).str() : base.str();
+    } while (getOperation().lookupSymbol(name));
+    return name;
+  }
+
   LogicalResult buildKernel(DispatchOp dispatch, tile::ProgramOp program,
                             tile::CpuScheduleAttr schedule,
                             const ProgramShape &shape) {

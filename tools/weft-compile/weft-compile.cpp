@@ -152,6 +152,19 @@ std::optional<ImportedModel> import(StringRef path) {
   return model;
 }
 
+/// What import let through must compile, so a pass that fails on it is a bug;
+/// the pass manager has then left a reproducer. IR that the user gave, and what
+/// goes wrong while the artifact is written, have been explained.
+int compilationFailed(const PhaseRun &run) {
+  if (!compileFrom.empty() || !llvm::sys::fs::exists(run.reproducer))
+    return tools::exitDiagnosed;
+  llvm::WithColor::error(llvm::errs(), "weft-compile")
+      << "internal error: a pass failed on a model that import accepted; "
+         "please report it with the file "
+      << run.reproducer << "\n";
+  return tools::exitInternal;
+}
+
 int writeIr(ModuleOp module) {
   std::string message;
   auto file =
@@ -249,9 +262,11 @@ int run() {
       return diagnosed("cannot create " + dumpPhases + ": " + error.message());
   if (!output.empty() && output != "-")
     phases.reproducer = output + ".reproducer.mlir";
+  llvm::sys::fs::remove(phases.reproducer); // Of an earlier run.
   if (toIr)
-    return failed(runPhases(*module, options, phases)) ? tools::exitDiagnosed
-                                                       : writeIr(*module);
+    return failed(runPhases(*module, options, phases))
+               ? compilationFailed(phases)
+               : writeIr(*module);
 
   ArtifactOptions artifact;
   artifact.path = output;
@@ -268,7 +283,7 @@ int run() {
   };
   return failed(compileToArtifact(*module, *model->source, options, phases,
                                   artifact))
-             ? tools::exitDiagnosed
+             ? compilationFailed(phases)
              : tools::exitOk;
 }
 

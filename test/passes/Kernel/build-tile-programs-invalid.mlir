@@ -1,0 +1,22 @@
+// RUN: weft-opt %s --weft-build-tile-programs --split-input-file --verify-diagnostics
+
+func.func @no_schedules(%x: tensor<?x64xf32>, %n: tensor<64xf32>) -> tensor<?x64xf32> {
+  // expected-error @+1 {{has no schedules; run weft-choose-schedules first}}
+  %0 = weft.dispatch "norm" (%a = %x : tensor<?x64xf32>, %b = %n : tensor<64xf32>) -> (tensor<?x64xf32>) {
+    %1 = weft.rms_norm %a, %b {epsilon = 1.0e-5 : f32} : tensor<?x64xf32>, tensor<64xf32>
+    weft.yield %1 : tensor<?x64xf32>
+  }
+  return %0 : tensor<?x64xf32>
+}
+
+// -----
+
+#schedule = #tile.cpu_schedule<level = "x86-64-v4", rows = 6, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 48, column_block = 64, mma = fma>
+func.func @not_packed(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
+  // expected-error @+1 {{has a weight that is not packed; run weft-pack-weights first}}
+  %0 = weft.dispatch "linear" (%a = %x : tensor<?x64xf32>, %b = %w : tensor<64x64xf32>) attributes {schedules = [#schedule]} -> (tensor<?x64xf32>) {
+    %1 = weft.linear %a, %b : (tensor<?x64xf32>, tensor<64x64xf32>) -> tensor<?x64xf32>
+    weft.yield %1 : tensor<?x64xf32>
+  }
+  return %0 : tensor<?x64xf32>
+}

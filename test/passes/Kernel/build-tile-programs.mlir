@@ -1,0 +1,69 @@
+// RUN: weft-opt %s --weft-choose-schedules=levels=x86-64-v4 --weft-build-tile-programs --canonicalize --cse --split-input-file | FileCheck %s
+
+// Equal dispatches share a program: two layers, one kernel.
+
+// CHECK-COUNT-1: tile.program
+// CHECK-LABEL: func @layers
+//       CHECK:   %[[A:.*]] = tile.launch @rms_norm "first"
+//       CHECK:   tile.launch @rms_norm "second"(%[[A]]
+//  CHECK-SAME:     symbols ["tokens"]
+func.func @layers(%x: tensor<?x64xf32> {weft.name = "x", weft.symbols = ["tokens"]}, %n: tensor<64xf32>, %m: tensor<64xf32>) -> tensor<?x64xf32> {
+  %0 = weft.dispatch "first" (%a = %x : tensor<?x64xf32>, %b = %n : tensor<64xf32>) -> (tensor<?x64xf32>) {
+    %1 = weft.rms_norm %a, %b {epsilon = 1.0e-5 : f32} : tensor<?x64xf32>, tensor<64xf32>
+    weft.yield %1 : tensor<?x64xf32>
+  }
+  %2 = weft.dispatch "second" (%a = %0 : tensor<?x64xf32>, %b = %m : tensor<64xf32>) -> (tensor<?x64xf32>) {
+    %1 = weft.rms_norm %a, %b {epsilon = 1.0e-5 : f32} : tensor<?x64xf32>, tensor<64xf32>
+    weft.yield %1 : tensor<?x64xf32>
+  }
+  return %2 : tensor<?x64xf32>
+}
+
+// -----
+
+// A program does not take the name of an entry point. A linear layer is a fold
+// over k whose accumulator starts at zero; full row tiles and single rows are
+// two cases of the same body.
+
+// CHECK-LABEL: tile.program @linear_1 
+//  CHECK-SAME:   grid [#tile.extent<"128", 128>, #tile.extent<"rows", 48>]
+//       CHECK:   tile.fold {{.*}} merge add init ({{.*}} : tensor<6x64xf32>)
+//       CHECK:     tile.mma fma {{.*}} : tensor<6x8xf32>, tensor<8x64x1xf32>, tensor<6x64xf32>
+//       CHECK:   tile.store {{.*}} : tensor<6x64xf32>
+//       CHECK:   tile.fold {{.*}} merge add init ({{.*}} : tensor<1x64xf32>)
+func.func @linear(%x: tensor<?x64xf32> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<2x64x64x1xf32>) -> tensor<?x128xf32> {
+  %0 = weft.dispatch "linear" (%a = %x : tensor<?x64xf32>, %b = %w : tensor<2x64x64x1xf32>) -> (tensor<?x128xf32>) {
+    %1 = weft.linear %a, %b layout <columns = 64, group = 1> : (tensor<?x64xf32>, tensor<2x64x64x1xf32>) -> tensor<?x128xf32>
+    weft.yield %1 : tensor<?x128xf32>
+  }
+  return %0 : tensor<?x128xf32>
+}
+
+// -----
+
+// Attention is a fold over blocks of keys with the softmax merge. The largest
+// tile of scores is one register tile by one block: no matrix of scores over
+// all keys exists, in registers, scratch or memory.
+
+// CHECK-LABEL: tile.program @attention_1 
+//   CHECK-DAG:   tile.scratch : memref<6x16xf32>
+//   CHECK-DAG:   tile.scratch : memref<6x64xf32>
+//   CHECK-NOT:   tile.scratch : memref<?
+//       CHECK:   tile.fold {{.*}} merge softmax init ({{.*}} : tensor<2x1xf32>, {{.*}} : tensor<2x1xf32>, {{.*}} : tensor<2x16xf32>)
+//       CHECK:     tile.mma fma {{.*}} : tensor<2x16xf32>, tensor<16x64xf32>, tensor<2x64xf32>
+//       CHECK:     tile.reduce max
+//       CHECK:     math.exp
+//       CHECK:     tile.mma fma {{.*}} : tensor<2x64xf32>, tensor<64x16xf32>, tensor<2x16xf32>
+//       CHECK:   tile.fold {{.*}} merge softmax init ({{.*}} : tensor<6x1xf32>
+// CHECK-LABEL: func @attention
+func.func @attention(%q: tensor<?x4x16xf32> {weft.name = "q", weft.symbols = ["tokens"]}, %k: tensor<?x2x16x64xf32>, %v: tensor<?x2x64x16xf32>,
+    %p: tensor<?xi32>, %ids: tensor<?xi32>, %starts: tensor<?xi32>, %lengths: tensor<?xi32>, %table: tensor<?x?xi32>) -> tensor<?x4x16xf32> {
+  %0 = weft.dispatch "attention" (%a = %q : tensor<?x4x16xf32>, %b = %k : tensor<?x2x16x64xf32>, %c = %v : tensor<?x2x64x16xf32>,
+      %d = %p : tensor<?xi32>, %e = %ids : tensor<?xi32>, %f = %starts : tensor<?xi32>, %g = %lengths : tensor<?xi32>, %h = %table : tensor<?x?xi32>)
+      -> (tensor<?x4x16xf32>) {
+    %1 = weft.attention %a, %b, %c positions %d sequences %e, %f context %g, %h {scale = 0.25 : f32, causal}
+        : (tensor<?x4x16xf32>, tensor<?x2x16x64xf32>, tensor<?x2x64x16xf32>) -> tensor<?x4x16xf32>
+    weft.yield %1 : tensor<?x4x16xf32>
+  }
+  return %0 : tensor<?x4x16xf32>
+}
