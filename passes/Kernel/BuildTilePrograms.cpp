@@ -215,10 +215,8 @@ class BuildTilePrograms
     for (auto existing : getOperation().getOps<tile::ProgramOp>())
       builder.setInsertionPointAfter(existing);
     std::string description = llvm::join(shape.description, "+");
-    std::string name =
-        shape.description.empty() ? "kernel" : shape.description.front().str();
-    if (unsigned count = names[name]++)
-      name += "_" + std::to_string(count);
+    std::string name = getUniqueName(
+        shape.description.empty() ? "kernel" : shape.description.front());
     program = tile::ProgramOp::create(
         builder, dispatch.getLoc(), name, builder.getArrayAttr(shape.symbols),
         builder.getArrayAttr(shape.grid), builder.getStringAttr(description));
