@@ -96,7 +96,7 @@ cl::opt<bool> followLinks("follow-links",
                           cl::desc("Open symbolic links in the checkpoint"),
                           cl::cat(category));
 cl::list<std::string>
-    ignoreKeys("ignore-key",
+    ignoreKeys("ignore-config-key",
                cl::desc("A key of config.json to ignore (repeatable)"),
                cl::value_desc("key"), cl::cat(category));
 
@@ -220,7 +220,8 @@ int run() {
   SourceMgrDiagnosticHandler diagnostics(sources, &mlirContext);
   if (remarks) {
     remark::RemarkCategories categories;
-    categories.all = ".*";
+    categories.passed = categories.missed = categories.analysis =
+        categories.failed = ".*";
     if (failed(remark::enableOptimizationRemarks(
             mlirContext, nullptr,
             std::make_unique<remark::RemarkEmittingPolicyAll>(), categories,
