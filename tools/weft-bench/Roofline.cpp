@@ -3,6 +3,7 @@
 #include "tools/weft-bench/Roofline.h"
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <chrono>
 #include <cstdint>
@@ -12,13 +13,19 @@
 #include <thread>
 #include <vector>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 using namespace weft;
 using Clock = std::chrono::steady_clock;
 
-/// Runs `work(thread)` on all threads at once, `passes` times; the shortest
-/// time from the common start to the last end, in seconds.
-static double timeTogether(unsigned threads, int passes,
-                           const std::function<void(unsigned)> &work) {
+/// Runs `work(thread)` on all threads at once, `passes` times, and `prepare`
+/// before each; the shortest time from the common start to the last end, in
+/// seconds.
+static double timeTogether(
+    unsigned threads, int passes, const std::function<void(unsigned)> &work,
+    const std::function<void()> &prepare = [] {}) {
   std::barrier<> barrier(threads + 1);
   std::vector<std::thread> workers;
   for (unsigned t = 0; t < threads; ++t)
@@ -31,6 +38,7 @@ static double timeTogether(unsigned threads, int passes,
     });
   double best = 1e300;
   for (int pass = 0; pass < passes; ++pass) {
+    prepare();
     Clock::time_point begin = Clock::now();
     barrier.arrive_and_wait();
     barrier.arrive_and_wait();
@@ -86,29 +94,41 @@ static ReadFunction chooseReadLoop() {
 }
 
 rt::Result<double> weft::measureReadBandwidth(unsigned threads, size_t bytes) {
-  const size_t part =
-      std::max<size_t>(bytes / threads, 64 << 10) & ~size_t(511);
-  const size_t total = part * threads;
+  // The threads take the next piece whenever they are done with one, as they
+  // do with the work items of a kernel.
+  constexpr size_t pieceBytes = 64 << 10;
+  const size_t pieces = std::max<size_t>(bytes / pieceBytes, threads);
+  const size_t total = pieces * pieceBytes;
+  constexpr size_t hugePage = 2 << 20;
   std::unique_ptr<std::byte, decltype(&std::free)> buffer(
-      static_cast<std::byte *>(
-          std::aligned_alloc(4096, (total + 4095) & ~size_t(4095))),
+      static_cast<std::byte *>(std::aligned_alloc(
+          hugePage, (total + hugePage - 1) & ~(hugePage - 1))),
       &std::free);
   if (!buffer)
     return rt::Status::outOfMemory(
         "the bandwidth measurement needs a buffer of " +
         std::to_string(total >> 20) + " MiB");
-  // Each thread touches its own part first, so that it lies near the thread.
-  timeTogether(threads, 1, [&](unsigned t) {
-    std::memset(buffer.get() + t * part, 1, part);
+#if defined(__linux__)
+  madvise(buffer.get(), total, MADV_HUGEPAGE); // Fewer address translations.
+#endif
+  std::atomic<size_t> next = 0;
+  auto forPieces = [&](size_t count, auto &&work) {
+    for (size_t i = next++; i < count; i = next++)
+      work(buffer.get() + i % pieces * pieceBytes, pieceBytes);
+  };
+  timeTogether(threads, 1, [&](unsigned) {
+    forPieces(pieces,
+              [](std::byte *data, size_t size) { std::memset(data, 1, size); });
   });
-  // Small buffers are read several times in a pass, so that starting the
-  // threads does not count.
-  const size_t repeats = std::max<size_t>(1, (size_t(64) << 20) / total);
   const ReadFunction readAll = chooseReadLoop();
-  double seconds = timeTogether(threads, 5, [&](unsigned t) {
-    for (size_t i = 0; i < repeats; ++i)
-      readAll(buffer.get() + t * part, part);
-  });
+  // The best of many passes: other programs, and other machines of the same
+  // host, take bandwidth away for tens of milliseconds at a time. Small buffers
+  // are read several times in a pass, so that starting threads does not count.
+  const size_t repeats = std::max<size_t>(1, (size_t(64) << 20) / total);
+  const int passes = int(std::clamp<size_t>((size_t(8) << 30) / total, 8, 64));
+  double seconds = timeTogether(
+      threads, passes, [&](unsigned) { forPieces(pieces * repeats, readAll); },
+      [&] { next = 0; });
   return double(total) * double(repeats) / seconds;
 }
 
