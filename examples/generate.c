@@ -29,8 +29,8 @@ static weft_status append_prompt(weft_llm *llm, const char *prompt) {
   weft_status status;
 
   /* Capacity 0 asks for the number of ids. */
-  status = weft_llm_encode(llm, prompt, length, WEFT_ENCODE_START, NULL, 0,
-                           &count);
+  status =
+      weft_llm_encode(llm, prompt, length, WEFT_ENCODE_START, NULL, 0, &count);
   if (status != WEFT_OK && status != WEFT_LIMIT_EXCEEDED)
     return status;
   ids = malloc((count + 1) * sizeof *ids);

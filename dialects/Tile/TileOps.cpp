@@ -135,7 +135,8 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!symbols.lookupNearestSymbolFrom<ProgramOp>(*this, getProgramAttr()))
     return emitOpError() << "refers to an unknown program '" << getProgram()
                          << "'";
-  if (getTied().size() != getNumResults() || getSizes().size() != getNumResults())
+  if (getTied().size() != getNumResults() ||
+      getSizes().size() != getNumResults())
     return emitOpError("needs one entry of 'tied' and 'sizes' per result");
   for (auto [index, input] : llvm::enumerate(getTied()))
     if (input >= static_cast<int64_t>(getInputs().size()) ||

@@ -168,12 +168,12 @@ WEFT_API weft_status weft_plan_symbol(const weft_plan *plan, size_t index,
 
 /** Bytes that a session would take. */
 typedef struct weft_memory {
-  uint64_t weights;   /**< Mapped from the file on a CPU. */
-  uint64_t state;     /**< KV caches. */
-  uint64_t workspace; /**< Temporary buffers of the largest entry. */
-  uint64_t scratch;   /**< Of all threads. */
-  uint64_t caller;    /**< Inputs and outputs of the largest entry. */
-  uint64_t total;     /**< All of the above and the machine code. */
+  uint64_t weights;     /**< Mapped from the file on a CPU. */
+  uint64_t state;       /**< KV caches. */
+  uint64_t workspace;   /**< Temporary buffers of the largest entry. */
+  uint64_t scratch;     /**< Of all threads. */
+  uint64_t caller;      /**< Inputs and outputs of the largest entry. */
+  uint64_t total;       /**< All of the above and the machine code. */
   uint64_t lower_bound; /**< The total with a perfect workspace. */
 } weft_memory;
 
@@ -212,13 +212,10 @@ WEFT_API void weft_session_destroy(weft_session *session);
  *  overlap. Symbols take their values from the shapes; pass `symbols` only for
  *  those that no shape shows. Everything is checked before anything runs.
  *  Errors: WEFT_INVALID_ARGUMENT, WEFT_NOT_FOUND, WEFT_LIMIT_EXCEEDED. */
-WEFT_API weft_status weft_session_run(weft_session *session, const char *entry,
-                                      const weft_tensor *inputs,
-                                      size_t input_count,
-                                      const weft_tensor *outputs,
-                                      size_t output_count,
-                                      const weft_symbol *symbols,
-                                      size_t symbol_count);
+WEFT_API weft_status weft_session_run(
+    weft_session *session, const char *entry, const weft_tensor *inputs,
+    size_t input_count, const weft_tensor *outputs, size_t output_count,
+    const weft_symbol *symbols, size_t symbol_count);
 
 /** Copies `size` bytes of a state from byte `offset` on into `buffer`.
  *  WEFT_INVALID_ARGUMENT if the range is not inside the state. */

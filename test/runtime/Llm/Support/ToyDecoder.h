@@ -36,7 +36,8 @@ std::vector<float> expectedLogits(std::span<const int32_t> ids);
 
 struct FileOptions {
   bool tokenizer = true;
-  std::string extraMeta = {}; ///< More members of META, each with a comma before.
+  std::string extraMeta =
+      {}; ///< More members of META, each with a comma before.
 };
 
 /// Writes the plan with the real writer.

@@ -33,9 +33,9 @@ void toy_tell(void *const *buffers, const int64 *symbols, int64 begin,
     const int *blocks = block_table + sequence_ids[row] * symbols[0];
     uint32 seed = 0;
     for (int p = 0; p <= last; ++p)
-      seed += (uint32)cache[blocks[p / block_size] * block_size +
-                            p % block_size] *
-              (uint32)(p + 1);
+      seed +=
+          (uint32)cache[blocks[p / block_size] * block_size + p % block_size] *
+          (uint32)(p + 1);
     for (uint32 v = 0; v < head_width; ++v)
       logits[i * head_width + v] =
           v < tokenizer_size ? (float)((seed * 31u + v * 17u) % 97u) / 97.0f
