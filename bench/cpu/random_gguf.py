@@ -38,12 +38,6 @@ def write(config, dtype, path, seed=0):
     writer.add_tokenizer_model("none")
 
     generator = np.random.default_rng(seed)
-    types = {
-        "f32": gguf.GGMLQuantizationType.F32,
-        "f16": gguf.GGMLQuantizationType.F16,
-        "bf16": gguf.GGMLQuantizationType.BF16,
-    }
-
     def matrix(name, rows, columns):
         # One random block, repeated: quick, and as incompressible to a
         # matrix multiplication as any other data.
@@ -54,8 +48,8 @@ def write(config, dtype, path, seed=0):
             writer.add_tensor(name, data.astype(np.float16))
         elif dtype == "bf16":
             bits = (data.view(np.uint32) >> 16).astype(np.uint16)
-            writer.add_tensor(name, bits, raw_dtype=types["bf16"],
-                              raw_shape=(rows, columns * 2))
+            writer.add_tensor(name, bits.view(np.uint8),
+                              raw_dtype=gguf.GGMLQuantizationType.BF16)
         else:
             writer.add_tensor(name, data)
 
