@@ -9,6 +9,8 @@
 
 #include <sentencepiece_processor.h>
 
+#include <algorithm>
+
 namespace weft::rt {
 
 namespace {
@@ -60,15 +62,42 @@ bool removesSpaces(const SentencePieceProcessor &processor) {
          processor.Encode(" x   x ", &repeated).ok() && single == repeated;
 }
 
-std::unique_ptr<Decoder> makeDecoder(const SentencePieceProcessor &processor,
-                                     Regex space) {
+/// The visible space becomes a space. The one that encoding put in front is
+/// dropped: that of the first token, or of every token before any text.
+class SpaceDecoder : public DecodeStep {
+public:
+  SpaceDecoder(bool dropFirst, bool dropAll)
+      : dropFirst(dropFirst), dropAll(dropAll) {}
+
+  void push(DecodeState &state, std::string token, Tokens &out) const override {
+    std::string_view rest = token;
+    if (state.count == 0 && (dropFirst || dropAll)) {
+      if (rest.starts_with(visibleSpace))
+        rest.remove_prefix(visibleSpace.size());
+      state.count = !dropAll || !rest.empty();
+    }
+    std::string text;
+    while (!rest.empty()) {
+      size_t end = std::min(rest.find(visibleSpace), rest.size());
+      text += rest.substr(0, end);
+      rest.remove_prefix(end);
+      if (rest.empty())
+        break;
+      text += ' ';
+      rest.remove_prefix(visibleSpace.size());
+    }
+    out.push_back(std::move(text));
+  }
+
+private:
+  bool dropFirst, dropAll;
+};
+
+std::unique_ptr<Decoder> makeDecoder(const SentencePieceProcessor &processor) {
   std::vector<std::unique_ptr<DecodeStep>> steps;
-  steps.push_back(std::make_unique<ReplaceDecoder>(std::move(space), " "));
+  steps.push_back(std::make_unique<SpaceDecoder>(addsDummyPrefix(processor),
+                                                 removesSpaces(processor)));
   steps.push_back(std::make_unique<ByteFallbackDecoder>());
-  size_t leading = removesSpaces(processor)     ? SIZE_MAX
-                   : addsDummyPrefix(processor) ? 1
-                                                : 0;
-  steps.push_back(std::make_unique<FusedStripDecoder>(U' ', leading, 0));
   return std::make_unique<Decoder>(std::move(steps));
 }
 
@@ -126,10 +155,7 @@ loadSentencePiece(std::string_view bytes,
   if (!added)
     return added.getStatus();
   parts->added = added.take();
-  auto space = Regex::compile(visibleSpace);
-  if (!space)
-    return space.getStatus();
-  parts->decoder = makeDecoder(*processor, space.take());
+  parts->decoder = makeDecoder(*processor);
   parts->model = std::make_unique<SentencePieceModel>(std::move(vocabulary),
                                                       std::move(processor));
   return parts;

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 using namespace weft::rt;
 using namespace weft::rt::test;
 
@@ -27,11 +29,14 @@ std::ostream &operator<<(std::ostream &out, const VectorCase &c) {
   return out << c.vocabulary;
 }
 
-std::unique_ptr<Tokenizer> load(const char *vocabulary, const char *loadAs) {
-  auto content = findData(vocabulary);
-  if (!content)
-    return nullptr;
-  return loadTokenizer({{loadAs, *content}});
+/// Loads a vocabulary once for all tests; null when it is not here.
+const Tokenizer *load(const char *vocabulary, const char *loadAs) {
+  static std::map<std::string, std::unique_ptr<Tokenizer>> loaded;
+  auto [entry, isNew] = loaded.try_emplace(vocabulary);
+  if (isNew)
+    if (auto content = findData(vocabulary))
+      entry->second = loadTokenizer({{loadAs, *content}});
+  return entry->second.get();
 }
 
 /// The lines of the inputs write a line break as \n, a space at the end of the
@@ -92,7 +97,7 @@ protected:
     return std::string("vectors/") + GetParam().folder + "/" + kind + what +
            GetParam().name + ".txt";
   }
-  std::unique_ptr<Tokenizer> tokenizer;
+  const Tokenizer *tokenizer = nullptr;
 };
 
 TEST_P(VectorTest, LinesGiveTheIds) {
