@@ -1,6 +1,7 @@
 """lit configuration: tests of IR (*.mlir) and of tools (*.test)."""
 
 import os
+import sys
 
 import lit.formats
 
@@ -18,4 +19,5 @@ for folder in (config.llvm_tools_dir, config.weft_tools_dir):
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope --dump-input=fail"
 
 config.substitutions.append(("%weft_source", config.weft_source_dir))
+config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%mlir_lib_dir", config.mlir_lib_dir))

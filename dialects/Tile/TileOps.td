@@ -95,6 +95,17 @@ def Tile_LaunchOp : Tile_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInt
     values of the program's symbols, `sizes` the dimensions of each result,
     `flops` and `bytes` the work of the model operations, all polynomials over
     the entry point's symbols.
+
+    ```mlir
+    tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 1>] {
+    }
+    func.func @step(%x: tensor<?x64xf32>, %w: tensor<64xf32>) -> tensor<?x64xf32> {
+      %y = tile.launch @norm "layers.0.norm"(%x, %w) tied [-1] symbols ["tokens"]
+          sizes [["tokens", "64"]] {flops = "256*tokens", bytes = "256 + 512*tokens"}
+          : (tensor<?x64xf32>, tensor<64xf32>) -> tensor<?x64xf32>
+      return %y : tensor<?x64xf32>
+    }
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$program, StrAttr:$label,
                        Variadic<AnyRankedTensor>:$inputs,
@@ -116,6 +127,19 @@ def Tile_ScratchOp : Tile_Op<"scratch", [MemoryEffects<[MemAlloc]>]> {
   let description = [{
     Row-major, 64-byte aligned, not initialised, private to the worker, valid
     during one work item. Stands at the top level of a kernel.
+
+    ```mlir
+    tile.program @square symbols [] grid [#tile.extent<"1", 1>] {
+      tile.kernel @baseline level "x86-64-v2" (%x: memref<6x64xf32>) symbols () item (%i) {
+        %zero = arith.constant 0 : index
+        %weights = tile.scratch : memref<6x64xf32>
+        %t = tile.load %x[%zero, %zero] : memref<6x64xf32> -> tensor<6x64xf32>
+        %s = arith.mulf %t, %t : tensor<6x64xf32>
+        tile.store %s, %weights[%zero, %zero] : tensor<6x64xf32>, memref<6x64xf32>
+        tile.return
+      }
+    }
+    ```
   }];
   let results = (outs Tile_View:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
@@ -155,6 +179,11 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOperand
   let description = [{
     Like `tile.load`; with `rows` only that many rows are written, and with
     `columns` only that many elements of the last tile dimension.
+
+    ```mlir
+    tile.store %t, %result[%row, %column] rows %n columns %m
+        : tensor<6x64xf32>, memref<?x96xf32>
+    ```
   }];
   let arguments = (ins Tile_Tile:$tile, Arg<Tile_View, "view", [MemWrite]>:$view,
                        Variadic<Index>:$indices, Optional<Index>:$rows,
@@ -236,6 +265,13 @@ def Tile_MmaOp : Tile_Op<"mma", [Pure, AllTypesMatch<["accumulator", "result"]>]
 
     On a CPU the left-hand side is read element by element from memory, so it
     must come from a `tile.load` whose value is used by multiplications only.
+
+    ```mlir
+    %a = tile.load %x[%i, %k] : memref<?x512xbf16> -> tensor<6x8xbf16>
+    %b = tile.load %w[%p, %j, %zero, %zero] : memref<4x256x64x2xbf16> -> tensor<4x64x2xbf16>
+    %next = tile.mma dot_bf16 %a, %b, %sum
+        : tensor<6x8xbf16>, tensor<4x64x2xbf16>, tensor<6x64xf32>
+    ```
   }];
   let arguments = (ins Tile_MmaInstructionAttr:$instruction,
                        Tile_FloatTile:$lhs, Tile_FloatTile:$rhs, Tile_F32Tile:$accumulator);
@@ -251,6 +287,10 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let summary = "reduces the columns of a tile";
   let description = [{
     `[R, C]` to `[R, 1]`, in an order that is fixed for a given shape and level.
+
+    ```mlir
+    %largest = tile.reduce max %scores : tensor<6x64xf32> -> tensor<6x1xf32>
+    ```
   }];
   let arguments = (ins Tile_ReductionAttr:$kind, Tile_Tile:$input);
   let results = (outs Tile_Tile:$result);
@@ -260,6 +300,13 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
 
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let summary = "repeats a row, a column or a single element";
+  let description = [{
+    Every dimension of the input is that of the result, or 1 and repeated.
+
+    ```mlir
+    %all = tile.broadcast %largest : tensor<6x1xf32> -> tensor<6x64xf32>
+    ```
+  }];
   let arguments = (ins Tile_Tile:$input);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
@@ -268,6 +315,13 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
 
 def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
   let summary = "a tile of one number";
+  let description = [{
+    Every element is the number.
+
+    ```mlir
+    %positions = tile.splat %position : i32 -> tensor<6x64xi32>
+    ```
+  }];
   let arguments = (ins AnyTypeOf<[F32, F16, BF16, F64, I32, I1, Index]>:$input);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
@@ -278,6 +332,10 @@ def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
   let summary = "a tile of coordinates";
   let description = [{
     `result[r, c] = base + (dim == 0 ? r : c)`.
+
+    ```mlir
+    %keys = tile.iota %first dim 1 : tensor<6x64xi32>
+    ```
   }];
   let arguments = (ins I32:$base, I64Attr:$dim);
   let results = (outs StaticShapeTensorOf<[I32]>:$result);
@@ -290,6 +348,10 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
   let description = [{
     Columns offset, offset + stride, ... of a tile `[R, C]`, as many as the
     result has.
+
+    ```mlir
+    %odd = tile.slice %x at 1 {stride = 2 : i64} : tensor<1x64xf32> -> tensor<1x32xf32>
+    ```
   }];
   let arguments = (ins Tile_Tile:$input, I64Attr:$offset,
                        DefaultValuedAttr<I64Attr, "1">:$stride);
@@ -302,6 +364,10 @@ def Tile_JoinOp : Tile_Op<"join", [Pure]> {
   let summary = "columns of two tiles side by side";
   let description = [{
     `[lhs, rhs]`, or, when `interleaved`, lhs[0], rhs[0], lhs[1], rhs[1], ...
+
+    ```mlir
+    %x = tile.join %even, %odd {interleaved} : tensor<1x32xf32>, tensor<1x32xf32> -> tensor<1x64xf32>
+    ```
   }];
   let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs, UnitAttr:$interleaved);
   let results = (outs Tile_Tile:$result);

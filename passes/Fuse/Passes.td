@@ -14,12 +14,20 @@ def MergeParallelLinears : Pass<"weft-merge-parallel-linears"> {
     once. Stands first in the phase, because packing and forming dispatches
     must see the merged weight.
 
-    Conditions: the weights are plain checkpoint weights of one element type;
-    all have a bias or none has; a pair that feeds a gated activation is left
-    alone, since it becomes one kernel with two accumulators.
+    Conditions:
 
-    Remarks: `merged` names the merged layers; missed when layers share an
-    input but differ in bias or element type.
+    * the weights are plain checkpoint weights, not packed, of one element type,
+      and so are the biases;
+    * all have a bias or none has;
+    * the layers stand in one block;
+    * a pair that feeds a gated activation is left alone, since it becomes one
+      kernel with two accumulators.
+
+    Remarks:
+
+    * `merge-parallel-linears`, passed: how many layers became one;
+    * `merge-parallel-linears`, missed: a layer shares its input with others but
+      differs in bias or element type.
   }];
   let dependentDialects = ["::weft::WeftDialect", "::mlir::tensor::TensorDialect"];
   let statistics = [Statistic<"numMerged", "merged", "Linear layers merged into others">];
@@ -35,8 +43,14 @@ def PackWeights : Pass<"weft-pack-weights"> {
     changes the matrices, and before dispatches are formed, so that a kernel
     sees the layout it reads.
 
-    Conditions: every user of the weight is a linear layer, a grouped linear
-    layer or an embedding.
+    Conditions:
+
+    * a linear layer or a grouped linear layer multiplies by the weight;
+    * every other user is one too, or an embedding that looks rows up in it;
+    * the weight is not packed yet.
+
+    Remarks: none. A linear layer whose weight stays as it is has no kernel:
+    `weft-build-tile-programs` reports it as an error.
   }];
   let dependentDialects = ["::weft::WeftDialect"];
   let options = [
@@ -56,12 +70,24 @@ def FormDispatches : Pass<"weft-form-dispatches"> {
       attention layer;
     * chains of row operations (embedding, normalisation, residual).
 
-    Reshapes and slices move into the dispatches that read them. An operation
-    joins a group only if no value has to be computed twice and the order of
-    dispatches stays an order.
+    Reshapes and slices move into the dispatches that read them. Stands last in
+    the phase: what it has put into a dispatch, later passes see as one kernel.
 
-    Remarks: `fused` says what joined; `not-fused` why an elementwise operation
-    did not.
+    Conditions of joining a group:
+
+    * no value is computed twice: an elementwise operation joins the matrix
+      operation whose result only it reads;
+    * everything that the group reads is computed before it, and nothing
+      between its first and its last operation reads its results;
+    * a gate: both linear layers read one input, only the activation reads them,
+      and neither has joined another group;
+    * rows: the result has the type of the producer's, and the operation does not
+      pick rows of it (an embedding).
+
+    Remarks:
+
+    * `fused`, passed: an operation joins the kernel of its producer;
+    * `not-fused`, missed: why an operation that follows a kernel did not.
   }];
   let dependentDialects = ["::weft::WeftDialect"];
   let options = [

@@ -14,7 +14,13 @@ def DecomposeModelOps : Pass<"weft-decompose-model-ops"> {
     this pass makes the reference that kernels are compared with, and it is the
     lowering of an operation for which there is no kernel.
 
-    Conditions: none; every model operation has a decomposition.
+    Stands outside the phases: a compilation keeps model operations until they
+    become kernels. `weft-reference-to-llvm` begins with it.
+
+    Conditions: none; every model operation has a decomposition. Weights and
+    dispatches stay.
+
+    Remarks: none; the statistic counts the operations.
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",

@@ -6,7 +6,7 @@
 include "mlir/Pass/PassBase.td"
 
 def LowerTileToVector : Pass<"weft-lower-tile-to-vector", "::mlir::ModuleOp"> {
-  let summary = "write each tile kernel as vector code of its CPU level";
+  let summary = "writes each tile kernel as vector code of its CPU level";
   let description = [{
     For each `tile.kernel` a `builtin.module` named `<program>.<level>` appears
     behind the program, with the attributes `tile.program`, `tile.level` and
@@ -15,8 +15,22 @@ def LowerTileToVector : Pass<"weft-lower-tile-to-vector", "::mlir::ModuleOp"> {
     register's width, memory becomes pointers and loads, `tile.mma` becomes
     register tiles with a loop over k. The programs stay.
 
-    Stands after schedules are chosen. What a kernel may not hold is a located
-    error.
+    Stands behind the plan phase, when code is made for the programs that the
+    commands launch: up to there a program is the same for all targets.
+
+    Conditions (what else a kernel holds is a located error):
+
+    * operations of `tile`, `arith` and `math`, `memref.load`, `scf.for`,
+      `scf.if` and `scf.while`;
+    * tiles have one or two dimensions; three only as the right-hand side of
+      `tile.mma`;
+    * the left-hand side of `tile.mma`, and a packed right-hand side, are read by
+      a `tile.load`, and no store to the same view stands in between;
+    * `dot_bf16` needs a level that has the instruction and consecutive
+      elements on the left;
+    * numbers of f16 and bf16 are rounded from f32 only.
+
+    Remarks: none.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
@@ -26,13 +40,24 @@ def LowerTileToVector : Pass<"weft-lower-tile-to-vector", "::mlir::ModuleOp"> {
 }
 
 def ExpandKernelMath : Pass<"weft-expand-kernel-math", "::mlir::ModuleOp"> {
-  let summary = "write functions of the math dialect as arithmetic";
+  let summary = "writes functions of the math dialect as arithmetic";
   let description = [{
     Runs on the modules that `weft-lower-tile-to-vector` makes (those with
     `tile.level`), so that no call to a mathematical library is left: exp, log,
     tanh, erf, sin and cos become polynomials, others expressions of these,
     `math.rsqrt` a division by the square root. On levels without FMA,
     `math.fma` becomes a multiplication and an addition.
+
+    Stands after `weft-lower-tile-to-vector`, because the polynomials are those
+    of the level, and before the lowering to LLVM, which would make calls of
+    what is left.
+
+    Conditions:
+
+    * the module has the attribute `tile.level`; others are left alone;
+    * the level is known (an error otherwise).
+
+    Remarks: none.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
@@ -49,9 +74,16 @@ def ChooseSchedules : Pass<"weft-choose-schedules"> {
     can be edited as text, or taken from elsewhere, and replayed. Stands first
     in the phase.
 
-    Conditions: `row_block` and `column_block` are equal for all levels of a
-    dispatch, whose kernels share one grid; `row_block` is a multiple of every
-    register tile's height and `column_block` of every width.
+    Conditions on what it writes:
+
+    * `row_block` and `column_block` are equal for all levels of a dispatch,
+      whose kernels share one grid;
+    * `row_block` is a multiple of every register tile's height and
+      `column_block` of every width;
+    * `mma` is `dot_bf16` only where the level has the instruction, both
+      operands are bf16 and the inner size is even.
+
+    Remarks: none; the attribute is what was decided.
   }];
   let dependentDialects = ["::weft::tile::TileDialect"];
   let options = [
@@ -68,7 +100,18 @@ def BuildTilePrograms : Pass<"weft-build-tile-programs", "::mlir::ModuleOp"> {
     a `tile.fold` over blocks of keys with the softmax merge, in which no matrix
     of scores exists.
 
-    Conditions: dispatches have schedules; weight matrices are packed.
+    Stands after `weft-choose-schedules`, whose decisions it follows. It ends the
+    model level: the plan sees launches and their costs only.
+
+    Conditions:
+
+    * dispatches have schedules;
+    * weight matrices are packed;
+    * the operations of a dispatch are of a form that there is a kernel for
+      (those that `weft-form-dispatches` makes are).
+
+    Remarks: none; the statistics count the programs and the dispatches that
+    share one.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",

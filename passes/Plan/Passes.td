@@ -13,10 +13,17 @@ def BuildPlan : Pass<"weft-build-plan", "::mlir::ModuleOp"> {
     shared by all entries, every other tensor a temporary, and every
     `tile.launch` a `plan.launch`. A launch result that is tied to an input uses
     the input's buffer; a result that the function returns is written straight
-    to the output.
+    to the output. Stands first in the phase: memory is planned for buffers.
 
-    Conditions: an entry holds launches, weights and constants only; a returned
-    state is the updated argument of the same name.
+    Conditions:
+
+    * an entry holds launches, weights and constants only;
+    * an argument has either `weft.name` or `weft.state`;
+    * an output is a launch's result that is returned once;
+    * a returned state is the updated argument of the same name, and a state has
+      the same type in all entries.
+
+    Remarks: none.
   }];
   let dependentDialects = ["::weft::plan::PlanDialect"];
 }
@@ -29,9 +36,14 @@ def PlanMemory : Pass<"weft-plan-memory", "::mlir::ModuleOp"> {
     form a class; inside a class offsets are multiples of the symbols too, so
     one placement serves every value of them: largest first, each at the lowest
     offset that no overlapping lifetime uses. Sizes are rounded up to 64 bytes.
+    Stands last: lifetimes are those of the final order of commands. The lower
+    bound that it writes is the largest sum of temporaries alive at one command.
 
-    Remarks: `memory` gives the planned peak and the lower bound, the largest
-    sum of temporaries alive at one command.
+    Conditions: the size of a temporary is one product of symbols and a number.
+
+    Remarks:
+
+    * `memory`, analysis: the bytes of each entry's workspace.
   }];
   let dependentDialects = ["::weft::plan::PlanDialect"];
 }

@@ -664,3 +664,11 @@ func.func @f(%x: tensor<4xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @f(%ids: tensor<?xi32>, %t: tensor<2x4x8x1xf32>) {
+  // expected-error @below {{table with rows of 5 packs to [2, 5, 8, 1], found 'tensor<2x4x8x1xf32>'}}
+  %x = weft.embed %ids, %t layout <columns = 8, group = 1> : (tensor<?xi32>, tensor<2x4x8x1xf32>) -> tensor<?x5xf32>
+  return
+}

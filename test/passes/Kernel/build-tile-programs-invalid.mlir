@@ -20,3 +20,17 @@ func.func @not_packed(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x6
   }
   return %0 : tensor<?x64xf32>
 }
+
+// -----
+
+// An operation of several results between row operations.
+
+#schedule = #tile.cpu_schedule<level = "x86-64-v4", rows = 6, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 48, column_block = 64, mma = fma>
+func.func @two_results(%x: tensor<?x64xi32>) -> tensor<?x64xi32> {
+  %0 = weft.dispatch "sum" (%a = %x : tensor<?x64xi32>) attributes {schedules = [#schedule]} -> (tensor<?x64xi32>) {
+    // expected-error @+1 {{has no kernel}}
+    %1, %2 = arith.addui_extended %a, %a : tensor<?x64xi32>, tensor<?x64xi1>
+    weft.yield %1 : tensor<?x64xi32>
+  }
+  return %0 : tensor<?x64xi32>
+}

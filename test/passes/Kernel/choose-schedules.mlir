@@ -1,4 +1,4 @@
-// RUN: weft-opt %s --weft-choose-schedules=levels=x86-64-v2,x86-64-v4-bf16 | FileCheck %s
+// RUN: weft-opt %s --weft-choose-schedules=levels=x86-64-v2,x86-64-v4-bf16 --split-input-file | FileCheck %s
 // RUN: not weft-opt %s --weft-choose-schedules=levels=pentium 2>&1 | FileCheck %s --check-prefix=ERROR
 
 // ERROR: unknown CPU level 'pentium'; expected one of x86-64-v2
@@ -16,6 +16,8 @@ func.func @bf16(%x: tensor<?x64xbf16>, %w: tensor<2x32x64x2xbf16>) -> tensor<?x1
   }
   return %0 : tensor<?x128xbf16>
 }
+
+// -----
 
 // The two accumulators of a gate share the registers.
 

@@ -19,3 +19,29 @@ func.func @not_a_launch(%x: tensor<?x64xf32> {weft.name = "x", weft.symbols = ["
   %0 = weft.activation silu %x : tensor<?x64xf32>
   return
 }
+
+// -----
+
+tile.program @append symbols ["rows"] grid [#tile.extent<"rows", 1>] {
+}
+func.func @first(%s: tensor<?x64xf32> {weft.state = "cache", weft.symbols = ["blocks"]}) {
+  return
+}
+// expected-error @+1 {{state "cache" has different types in different entries: 'tensor<?x64xf32>' and 'tensor<?x32xf32>'}}
+func.func @second(%s: tensor<?x32xf32> {weft.state = "cache", weft.symbols = ["blocks"]}) {
+  return
+}
+
+// -----
+
+// A returned state is the argument of that name, updated in place.
+
+tile.program @append symbols ["rows"] grid [#tile.extent<"rows", 1>] {
+}
+func.func @swapped(%a: tensor<?x64xf32> {weft.state = "a", weft.symbols = ["blocks"]},
+                   %b: tensor<?x64xf32> {weft.state = "b", weft.symbols = ["blocks"]})
+    -> (tensor<?x64xf32> {weft.state = "b"}) {
+  // expected-error @+1 {{returns state "b" that lies in another buffer}}
+  %0 = tile.launch @append "append"(%a) tied [0] symbols ["1"] sizes [["blocks", "64"]] : (tensor<?x64xf32>) -> tensor<?x64xf32>
+  return %0 : tensor<?x64xf32>
+}

@@ -1,12 +1,12 @@
 // RUN: weft-opt %s --weft-build-plan | FileCheck %s
 
+// Arguments become inputs and states, returned values outputs, weights params.
+// A state is updated in its own buffer.
+
 tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 1>] {
 }
 tile.program @append symbols ["rows"] grid [#tile.extent<"rows", 1>] {
 }
-
-// Arguments become inputs and states, returned values outputs, weights params.
-// A state is updated in its own buffer.
 
 //   CHECK-DAG: plan.state @cache : tensor<?x64xf32> symbols ["blocks"]
 //   CHECK-DAG: plan.param @w : tensor<64xf32> {sources = [#weft.source<"w">]}

@@ -1,10 +1,10 @@
 // RUN: weft-opt %s --weft-plan-memory | FileCheck %s
 
-tile.program @f symbols ["rows"] grid [#tile.extent<"rows", 1>] {
-}
-
 // b is alive with a and with c, a and c never are together: c takes a's place.
 // Sizes that grow with other symbols lie behind.
+
+tile.program @f symbols ["rows"] grid [#tile.extent<"rows", 1>] {
+}
 
 // CHECK-LABEL: plan.entry @step symbols ["tokens", "logits"] workspace "64*logits + 384*tokens"
 //  CHECK-SAME:   lower_bound ["384*tokens", "64*logits + 256*tokens"]
