@@ -177,14 +177,20 @@ static LogicalResult dump(ModuleOp module, const std::string &folder,
   auto file = openOutputFile(path, &message);
   if (!file)
     return module.emitError() << "cannot write " << path << ": " << message;
-  module.print(file->os());
-  file->os() << "\n";
+  printPhase(module, file->os());
   file->keep();
   return success();
 }
 
+void weft::printPhase(ModuleOp module, llvm::raw_ostream &stream) {
+  module.print(stream, OpPrintingFlags().enableDebugInfo());
+  stream << "\n";
+}
+
 LogicalResult weft::runPhases(ModuleOp module, const CompileOptions &options,
                               const PhaseRun &run) {
+  if (run.first > 0 && failed(getPhases()[run.first - 1].verify(module)))
+    return failure();
   for (auto [index, phase] : llvm::enumerate(getPhases())) {
     if (index < run.first || index > run.last)
       continue;

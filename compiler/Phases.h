@@ -33,6 +33,10 @@ llvm::ArrayRef<Phase> getPhases();
 /// Position in getPhases(); nullopt if there is no such phase.
 std::optional<size_t> findPhase(llvm::StringRef name);
 
+/// Writes a module so that compilation can go on with it: with the locations,
+/// which hold the names of layers that launches are labelled with.
+void printPhase(mlir::ModuleOp module, llvm::raw_ostream &stream);
+
 struct PhaseRun {
   size_t first = 0;            ///< First phase to run.
   size_t last = SIZE_MAX;      ///< Last phase to run, included.
@@ -43,7 +47,8 @@ struct PhaseRun {
   std::function<void(const Phase &, mlir::ModuleOp)> afterPhase = {};
 };
 
-/// Runs phases on a module and verifies each one's contract.
+/// Runs phases on a module and verifies each one's contract; before the first,
+/// the contract of the phase before it, whose result the module should be.
 mlir::LogicalResult runPhases(mlir::ModuleOp module,
                               const CompileOptions &options,
                               const PhaseRun &run);

@@ -34,7 +34,8 @@ def Plan_ParamOp : Plan_Op<"param", [Symbol]> {
   let summary = "a constant of the artifact";
   let description = [{
     Either rows of checkpoint tensors (`sources`, packed by `layout` from
-    `logical_shape`; see `weft.weight`) or a literal `value`.
+    `logical_shape`; see `weft.weight`) or a literal `value`. The shape is
+    static.
 
     ```mlir
     plan.param @w0 : tensor<64xf32> {sources = [#weft.source<"norm.weight">]}
@@ -61,6 +62,7 @@ def Plan_StateOp : Plan_Op<"state", [Symbol]> {
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type, StrArrayAttr:$symbols);
   let assemblyFormat = "$sym_name `:` $type `symbols` $symbols attr-dict";
+  let hasVerifier = 1;
 }
 
 def Plan_EntryOp : Plan_Op<"entry", [Symbol, IsolatedFromAbove, NoTerminator,
@@ -73,10 +75,14 @@ def Plan_EntryOp : Plan_Op<"entry", [Symbol, IsolatedFromAbove, NoTerminator,
     the maximum counts).
 
     ```mlir
+    tile.program @copy symbols ["rows"] grid [#tile.extent<"rows", 1>] {
+    }
     plan.entry @step symbols ["tokens"] workspace "256*tokens" lower_bound ["256*tokens"] {
       %0 = plan.buffer input "x" : tensor<?x64xf32> sizes ["tokens", "64"]
       %1 = plan.buffer temp "t" at "0" : tensor<?x64xf32> sizes ["tokens", "64"]
-      plan.launch @copy "copy" (%0, %1) inputs 1 symbols ["tokens"]
+      %2 = plan.buffer output "y" : tensor<?x64xf32> sizes ["tokens", "64"]
+      plan.launch @copy "first"(%0, %1) inputs 1 symbols ["tokens"]
+      plan.launch @copy "second"(%1, %2) inputs 1 symbols ["tokens"]
     }
     ```
   }];
@@ -88,21 +94,32 @@ def Plan_EntryOp : Plan_Op<"entry", [Symbol, IsolatedFromAbove, NoTerminator,
     $sym_name `symbols` $symbols (`workspace` $workspace^)? (`lower_bound` $lower_bound^)?
     attr-dict-with-keyword $body
   }];
+  let hasVerifier = 1;
 }
 
-def Plan_BufferOp : Plan_Op<"buffer", [HasParent<"::weft::plan::EntryOp">]> {
+def Plan_BufferOp : Plan_Op<"buffer", [HasParent<"::weft::plan::EntryOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a buffer of an entry";
   let description = [{
     For inputs and outputs `name` is what the runtime knows them by; states and
-    params refer to `ref`; a temporary lies at byte offset `at` of the
-    workspace once memory is planned. `sizes` are the dimensions.
+    params refer to a `plan.state` or `plan.param` of the same type; a temporary
+    lies at byte offset `at` of the workspace once memory is planned. `sizes`
+    are the dimensions.
+
+    ```mlir
+    plan.state @cache : tensor<?x64xf32> symbols ["blocks"]
+    plan.entry @step symbols ["tokens", "blocks"] {
+      %0 = plan.buffer input "x" : tensor<?xi32> sizes ["tokens"]
+      %1 = plan.buffer state "cache" of @cache : tensor<?x64xf32> sizes ["blocks", "64"]
+    }
+    ```
   }];
   let arguments = (ins Plan_BufferKindAttr:$kind, StrAttr:$name,
                        OptionalAttr<FlatSymbolRefAttr>:$ref, OptionalAttr<StrAttr>:$offset,
                        TypeAttr:$type, StrArrayAttr:$sizes);
   let results = (outs Plan_BufferType:$result);
   let assemblyFormat = [{
-    $kind $name (`of` $ref^)? (`at` $offset^)? `:` $type `sizes` $sizes attr-dict
+    `` $kind $name (`of` $ref^)? (`at` $offset^)? `:` $type `sizes` $sizes attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -111,12 +128,23 @@ def Plan_BufferOp : Plan_Op<"buffer", [HasParent<"::weft::plan::EntryOp">]> {
   }];
 }
 
-def Plan_LaunchOp : Plan_Op<"launch", [HasParent<"::weft::plan::EntryOp">]> {
+def Plan_LaunchOp : Plan_Op<"launch", [HasParent<"::weft::plan::EntryOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a program";
   let description = [{
     `symbols` are the values of the program's symbols. The first `inputs`
     buffers are read (or updated in place), the others written. `flops` and
     `bytes` are the model operations' cost.
+
+    ```mlir
+    tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 1>] {
+    }
+    plan.entry @encode symbols ["tokens"] {
+      %0 = plan.buffer input "x" : tensor<?x64xf32> sizes ["tokens", "64"]
+      %1 = plan.buffer output "y" : tensor<?x64xf32> sizes ["tokens", "64"]
+      plan.launch @norm "norm"(%0, %1) inputs 1 symbols ["tokens"] {flops = "256*tokens"}
+    }
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$program, StrAttr:$label,
                        Variadic<Plan_BufferType>:$buffers, I64Attr:$inputs,

@@ -132,9 +132,15 @@ LogicalResult KernelOp::verify() {
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  if (!symbols.lookupNearestSymbolFrom<ProgramOp>(*this, getProgramAttr()))
+  auto program =
+      symbols.lookupNearestSymbolFrom<ProgramOp>(*this, getProgramAttr());
+  if (!program)
     return emitOpError() << "refers to an unknown program '" << getProgram()
                          << "'";
+  if (getSymbols().size() != program.getSymbols().size())
+    return emitOpError() << "needs " << program.getSymbols().size()
+                         << " symbols, as its program has, found "
+                         << getSymbols().size();
   if (getTied().size() != getNumResults() ||
       getSizes().size() != getNumResults())
     return emitOpError("needs one entry of 'tied' and 'sizes' per result");

@@ -277,7 +277,7 @@ def Tile_MmaOp : Tile_Op<"mma", [Pure, AllTypesMatch<["accumulator", "result"]>]
                        Tile_FloatTile:$lhs, Tile_FloatTile:$rhs, Tile_F32Tile:$accumulator);
   let results = (outs Tile_F32Tile:$result);
   let assemblyFormat = [{
-    $instruction $lhs `,` $rhs `,` $accumulator attr-dict `:` type($lhs) `,` type($rhs) `,`
+    `` $instruction $lhs `,` $rhs `,` $accumulator attr-dict `:` type($lhs) `,` type($rhs) `,`
     type($accumulator)
   }];
   let hasVerifier = 1;
@@ -294,7 +294,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   }];
   let arguments = (ins Tile_ReductionAttr:$kind, Tile_Tile:$input);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "`` $kind $input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 

@@ -72,7 +72,29 @@ int64_t place(Class &temporaries) {
 class PlanMemory : public plan::impl::PlanMemoryBase<PlanMemory> {
   void runOnOperation() override {
     for (auto entry : getOperation().getOps<plan::EntryOp>())
+      if (failed(verifySizes(entry)))
+        return signalPassFailure();
+    for (auto entry : getOperation().getOps<plan::EntryOp>())
       planEntry(entry);
+  }
+
+  static bool isProduct(const Polynomial &size) {
+    return size.getTerms().size() == 1 && size.getTerms().begin()->second > 0;
+  }
+
+  /// A class is made of sizes that are one product; reports all others.
+  LogicalResult verifySizes(plan::EntryOp entry) {
+    bool valid = true;
+    for (auto buffer : entry.getBody().front().getOps<plan::BufferOp>()) {
+      if (buffer.getKind() != plan::BufferKind::Temp ||
+          isProduct(buffer.getByteSize()))
+        continue;
+      buffer.emitOpError() << "has " << buffer.getByteSize().str()
+                           << " bytes; a temporary's size must be a product "
+                              "of symbols and a positive number";
+      valid = false;
+    }
+    return success(valid);
   }
 
   void planEntry(plan::EntryOp entry) {
@@ -113,7 +135,6 @@ class PlanMemory : public plan::impl::PlanMemoryBase<PlanMemory> {
         last = std::max(last, numbers.lookup(user));
       }
       Polynomial size = buffer.getByteSize();
-      assert(size.getTerms().size() == 1 && "sizes are products");
       const auto &[monomial, coefficient] = *size.getTerms().begin();
       int64_t bytes = llvm::alignTo(coefficient, alignment);
       classes[monomial].push_back({buffer, bytes, first, last});

@@ -171,8 +171,7 @@ int writeIr(ModuleOp module) {
       openOutputFile(output.empty() ? "-" : output.getValue(), &message);
   if (!file)
     return diagnosed(message);
-  module.print(file->os());
-  file->os() << "\n";
+  printPhase(module, file->os());
   file->os().flush();
   if (file->os().has_error()) {
     file->os().clear_error();
@@ -216,6 +215,8 @@ int run() {
   registerAllDialects(registry);
   MLIRContext mlirContext(registry);
   mlirContext.loadAllAvailableDialects();
+  // A message is about the model; the whole module behind it would hide it.
+  mlirContext.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler diagnostics(sources, &mlirContext);
   if (remarks) {
@@ -241,7 +242,12 @@ int run() {
     if (!toIr && !model)
       return usage("--compile-from needs the checkpoint (--weights FOLDER or "
                    "--synthesize CONFIG) to write an artifact");
-    module = parseSourceFile<ModuleOp>(input, sources, &mlirContext);
+    std::string message;
+    auto file = openInputFile(input, &message);
+    if (!file)
+      return diagnosed(message);
+    sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+    module = parseSourceFile<ModuleOp>(sources, &mlirContext);
     if (!module)
       return tools::exitDiagnosed;
   } else {

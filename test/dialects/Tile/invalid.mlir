@@ -80,6 +80,16 @@ func.func @f() {
 
 // -----
 
+tile.program @p symbols ["rows"] grid [] {
+}
+func.func @f() {
+  // expected-error @below {{needs 1 symbols, as its program has, found 0}}
+  tile.launch @p "x"() tied [] symbols [] sizes [] : () -> ()
+  return
+}
+
+// -----
+
 tile.program @p symbols [] grid [] {
 }
 func.func @f() {
