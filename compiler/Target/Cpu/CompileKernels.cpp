@@ -9,7 +9,6 @@
 #include "mlir/IR/Threading.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace weft;
@@ -78,7 +77,6 @@ weft::compileKernels(ModuleOp module, const CpuOptions &options) {
   PassManager pipeline(context, ModuleOp::getOperationName());
   OpPassManager &nested = pipeline.nest<ModuleOp>();
   nested.addPass(kernel::createExpandKernelMath());
-  nested.addPass(createCSEPass());
   nested.addPass(createLowerToLlvmPass());
   if (failed(pipeline.run(*copy)))
     return failure();
