@@ -18,15 +18,6 @@ static std::string fill(std::string text,
   return text;
 }
 
-/// One row tile of `rows` rows at %row.
-static const char *tileText = R"(
-          %a{rows} = tile.load %x[%row, %zero] : {xview} -> tensor<{rows}x{K}x{left}>
-          %b{rows} = tile.load %w[%panel, %zero, %inner, %zero] : {wview} -> tensor<{KG}x{width}x{group}x{right}>
-          %c{rows} = arith.constant dense<0.0> : tensor<{rows}x{width}xf32>
-          %r{rows} = tile.mma {mma} %a{rows}, %b{rows}, %c{rows} : tensor<{rows}x{K}x{left}>, tensor<{KG}x{width}x{group}x{right}>, tensor<{rows}x{width}xf32>
-          tile.store %r{rows}, %y[%row, %column] : tensor<{rows}x{width}xf32>, {yview}
-)";
-
 static const char *programText = R"(
 tile.program @{name} symbols ["tokens"] grid [#tile.extent<"{N}", {columnBlock}>, #tile.extent<"tokens", {rowBlock}>] {
   tile.kernel @k level "{level}" (%x: {xview}, %w: {wview}, %y: {yview}) symbols (%tokens) item (%item)
@@ -34,7 +25,10 @@ tile.program @{name} symbols ["tokens"] grid [#tile.extent<"{N}", {columnBlock}>
     %zero = arith.constant 0 : index
     %one = arith.constant 1 : index
     %c64 = arith.constant 64 : index
-    %width = arith.constant {width} : index
+    %width = arith.constant {columnStep} : index
+    %K = arith.constant {K} : index
+    %step = arith.constant {unroll} : index
+    %group = arith.constant {group} : index
     %height = arith.constant {rows} : index
     %columnBlock = arith.constant {columnBlock} : index
     %rowBlock = arith.constant {rowBlock} : index
@@ -61,19 +55,58 @@ tile.program @{name} symbols ["tokens"] grid [#tile.extent<"{N}", {columnBlock}>
 }
 )";
 
+/// One row tile: a fold over k with an accumulator per panel.
+static std::string printTile(std::map<std::string, std::string> values,
+                             int64_t rows, int64_t panels) {
+  values["rows"] = std::to_string(rows);
+  values["panels"] = std::to_string(panels);
+  auto list = [&](const char *item, const char *separator) {
+    std::string text;
+    for (int64_t p = 0; p < panels; ++p)
+      text += (p ? separator : "") + fill(item, {{"p", std::to_string(p)}});
+    return text;
+  };
+  std::string text = R"(
+          %init = arith.constant dense<0.0> : {tile}
+          %sums:{panels} = tile.fold %k = %zero to %K step %step merge add init ()";
+  text += list("%c{p} = %init : {tile}", ", ") + R"() {
+            %a = tile.load %x[%row, %k] : {xview} -> tensor<{rows}x{unroll}x{left}>
+            %kg = arith.divui %k, %group : index
+)";
+  text += list(R"(
+            %o{p} = arith.constant {p} : index
+            %p{p} = arith.addi %panel, %o{p} : index
+            %b{p} = tile.load %w[%p{p}, %kg, %inner, %zero] : {wview} -> tensor<{unrollG}x{width}x{group}x{right}>
+            %r{p} = tile.mma {mma} %a, %b{p}, %c{p} : tensor<{rows}x{unroll}x{left}>, tensor<{unrollG}x{width}x{group}x{right}>, {tile}
+)",
+               "");
+  text += "            tile.yield " + list("%r{p}", ", ") + " : " +
+          list("{tile}", ", ") + "\n          }\n";
+  text += list(R"(
+          %n{p} = arith.constant {p} : index
+          %m{p} = arith.muli %n{p}, %c64 : index
+          %d{p} = arith.addi %column, %m{p} : index
+          tile.store %sums#{p}, %y[%row, %d{p}] : {tile}, {yview}
+)",
+               "");
+  values["tile"] = fill("tensor<{rows}x{width}xf32>", values);
+  return fill(fill(text, {{"tile", values["tile"]}}), values);
+}
+
 std::string LinearProgram::print(const std::string &name) const {
   auto s = [](int64_t value) { return std::to_string(value); };
   std::map<std::string, std::string> values = {
       {"name", name},
       {"level", level},
       {"K", s(inner)},
-      {"KG", s(inner / group)},
       {"N", s(columns)},
       {"left", left},
       {"right", right},
       {"group", s(group)},
       {"mma", dot ? "dot_bf16" : "fma"},
       {"width", s(width)},
+      {"unrollG", s(unroll / group)},
+      {"columnStep", s(panels > 1 ? 64 * panels : width)},
       {"unroll", s(unroll)},
       {"rowBlock", s(rowBlock)},
       {"columnBlock", s(columnBlock)},
@@ -82,13 +115,8 @@ std::string LinearProgram::print(const std::string &name) const {
                     s(group) + "x" + right + ">"},
       {"yview", "memref<?x" + s(columns) + "xf32>"},
   };
-  auto tile = [&](int64_t rows) {
-    auto copy = values;
-    copy["rows"] = s(rows);
-    return fill(tileText, copy);
-  };
-  values["tile"] = tile(rows);
-  values["single"] = rows == 1 ? "" : tile(1);
+  values["tile"] = printTile(values, rows, panels);
+  values["single"] = rows == 1 ? "" : printTile(values, 1, panels);
   values["rows"] = s(rows);
   return fill(programText, values);
 }

@@ -18,6 +18,8 @@ struct LinearProgram {
   bool dot = false;
   /// Register tile and steps of k per iteration.
   int64_t rows = 6, width = 64, unroll = 4;
+  /// Panels that a single row reads at once, each as its own stream.
+  int64_t panels = 1;
   /// Rows and columns of a work item.
   int64_t rowBlock = 48, columnBlock = 64;
 

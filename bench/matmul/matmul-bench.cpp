@@ -87,7 +87,8 @@ void runCase(const Case &test, Sgemm sgemm) {
     std::printf("%-34s not for this machine\n", test.name.c_str());
     return;
   }
-  Element left = parseElement(program.left), right = parseElement(program.right);
+  Element left = parseElement(program.left),
+          right = parseElement(program.right);
   size_t leftBytes = left == Element::F32 ? 4 : 2;
   size_t rightBytes = right == Element::F32 ? 4 : 2;
   Buffer x(T * K * leftBytes), w(K * N * rightBytes), y(T * N * 4);
@@ -100,13 +101,13 @@ void runCase(const Case &test, Sgemm sgemm) {
     for (int64_t k = 0; k < K; ++k) {
       double value = sample(n * K + k + 17);
       int64_t g = program.group;
-      write(w, right,
-            (((n / 64) * (K / g) + k / g) * 64 + n % 64) * g + k % g, value);
+      write(w, right, (((n / 64) * (K / g) + k / g) * 64 + n % 64) * g + k % g,
+            value);
       if (sgemm)
         wide.get<float>()[k * N + n] = static_cast<float>(value);
     }
-  int64_t grid = (T + program.rowBlock - 1) / program.rowBlock *
-                 (N / program.columnBlock);
+  int64_t grid =
+      (T + program.rowBlock - 1) / program.rowBlock * (N / program.columnBlock);
   std::vector<void *> buffers = {x.get<void>(), w.get<void>(), y.get<void>()};
   double best = 1e9, bestPeer = 1e9, spent = 0;
   for (int run = 0; run < 200 && (run < 5 || spent < 1.5); ++run) {
@@ -144,44 +145,67 @@ void runCase(const Case &test, Sgemm sgemm) {
   std::fflush(stdout);
 }
 
-LinearProgram linear(int64_t inner, int64_t columns) {
-  LinearProgram program;
-  program.inner = inner;
-  program.columns = columns;
-  return program;
-}
+struct Kind {
+  const char *name, *level, *left, *right;
+  int64_t group;
+  bool dot;
+  int64_t width;
+};
+
+const Kind kinds[] = {
+    {"f32 v4", "x86-64-v4", "f32", "f32", 1, false, 64},
+    {"f32 v3", "x86-64-v3", "f32", "f32", 1, false, 16},
+    {"f32 v2", "x86-64-v2", "f32", "f32", 1, false, 8},
+    {"f32xbf16 v4", "x86-64-v4", "f32", "bf16", 2, false, 64},
+    {"f32xbf16 v3", "x86-64-v3", "f32", "bf16", 2, false, 16},
+    {"bf16xbf16 v4", "x86-64-v4", "bf16", "bf16", 2, false, 64},
+    {"bf16xbf16 v3", "x86-64-v3", "bf16", "bf16", 2, false, 16},
+    {"bf16 dot", "x86-64-v4-bf16", "bf16", "bf16", 2, true, 64},
+    {"f32xf16 v4", "x86-64-v4", "f32", "f16", 1, false, 64},
+    {"f16xf16 v4", "x86-64-v4", "f16", "f16", 1, false, 64},
+    {"f16xf16 v3", "x86-64-v3", "f16", "f16", 1, false, 16},
+};
 
 std::vector<Case> cases() {
   std::vector<Case> list;
-  for (int64_t size : {512, 768, 1024, 1536, 2048}) {
-    LinearProgram program = linear(size, size);
-    list.push_back({"f32 v4 " + std::to_string(size), size, program});
-    program.level = "x86-64-v3";
-    program.width = 16;
-    list.push_back({"f32 v3 " + std::to_string(size), size, program});
-  }
-  // Llama-3.2-1B: qkv, output, gate/up, down.
-  for (auto [inner, columns] :
-       {std::pair(2048, 3072), std::pair(2048, 2048), std::pair(2048, 16384),
-        std::pair(8192, 2048)})
-    for (int64_t tokens : {1, 6, 512}) {
-      std::string shape = std::to_string(tokens) + "x" + std::to_string(inner) +
-                          "x" + std::to_string(columns);
-      LinearProgram program = linear(inner, columns);
-      list.push_back({"f32 v4 " + shape, tokens, program});
-      program.right = "bf16";
-      program.group = 2;
-      list.push_back({"bf16(fma) v4 " + shape, tokens, program});
-      program.level = "x86-64-v4-bf16";
-      program.left = "bf16";
-      program.dot = true;
-      list.push_back({"bf16(dot) " + shape, tokens, program});
-      program.dot = false;
-      program.left = "f32";
-      program.level = "x86-64-v4";
-      program.right = "f16";
-      program.group = 1;
-      list.push_back({"f16 v4 " + shape, tokens, program});
+  auto add = [&](const Kind &kind, int64_t tokens, int64_t inner,
+                 int64_t columns, int64_t panels, int64_t unroll = 4) {
+    LinearProgram program;
+    program.level = kind.level;
+    program.inner = inner;
+    program.columns = columns;
+    program.left = kind.left;
+    program.right = kind.right;
+    program.group = kind.group;
+    program.dot = kind.dot;
+    program.width = kind.width;
+    program.unroll = unroll;
+    std::string name = std::string(kind.name) + " " + std::to_string(tokens) +
+                       "x" + std::to_string(inner) + "x" +
+                       std::to_string(columns);
+    if (panels > 1) {
+      program.rows = 1;
+      program.width = 64;
+      program.panels = panels;
+      program.columnBlock = 512;
+      name += " panels=" + std::to_string(panels);
+    }
+    if (unroll != 4)
+      name += " unroll=" + std::to_string(unroll);
+    list.push_back({name, tokens, program});
+  };
+  for (int64_t size : {512, 768, 1024, 1536, 2048})
+    for (const Kind &kind : kinds)
+      for (int64_t unroll : {4, 8, 16})
+        add(kind, size, size, size, 1, unroll);
+  // Llama-3.2-1B: qkv, output, gate and up, down.
+  for (auto [inner, columns] : {std::pair(2048, 3072), std::pair(2048, 2048),
+                                std::pair(2048, 16384), std::pair(8192, 2048)})
+    for (const Kind &kind : kinds) {
+      for (int64_t panels : {1, 2, 4, 8})
+        add(kind, 1, inner, columns, panels);
+      add(kind, 6, inner, columns, 1);
+      add(kind, 512, inner, columns, 1);
     }
   return list;
 }

@@ -108,6 +108,9 @@ private:
   llvm::SmallVector<mlir::Value> loadMmaRight(const MmaOperands &operands,
                                               mlir::Value group, int64_t offset,
                                               int64_t piece);
+  llvm::SmallVector<mlir::Value> stageLeft(llvm::ArrayRef<mlir::Value> rows,
+                                           mlir::Type element, int64_t first,
+                                           int64_t count);
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value x, mlir::Value c);
   mlir::Value dotBf16(mlir::Value pair, mlir::Value x, mlir::Value c);
 
@@ -150,7 +153,8 @@ private:
   mlir::ImplicitLocOpBuilder &b;
   KernelOp kernel;
   const CpuLevel &level;
-  mlir::Value scratch; ///< Pointer to what scratch memory is left.
+  mlir::Block *entry = nullptr; ///< Of the function.
+  mlir::Value scratch;          ///< Pointer to what scratch memory is left.
   int64_t scratchOffset = 0;
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, VectorTile> tiles;

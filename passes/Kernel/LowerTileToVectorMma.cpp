@@ -132,6 +132,38 @@ SmallVector<Value> TileEmitter::loadMmaRight(const MmaOperands &operands,
   return result;
 }
 
+/// The left-hand values k = first, first + 1, ... of every row as f32 in memory
+/// of the stack, where they can be read and broadcast one by one. Extending
+/// them one by one instead would take longer than the multiplications.
+SmallVector<Value> TileEmitter::stageLeft(ArrayRef<Value> rows, Type element,
+                                          int64_t first, int64_t count) {
+  Type f32 = b.getF32Type();
+  Value memory;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(entry);
+    Value size = arith::ConstantOp::create(
+        b, b.getI64IntegerAttr(count * static_cast<int64_t>(rows.size())));
+    memory = LLVM::AllocaOp::create(
+        b, LLVM::LLVMPointerType::get(b.getContext()), f32, size,
+        /*alignment=*/64);
+  }
+  SmallVector<Value> staged;
+  for (auto [r, row] : llvm::enumerate(rows)) {
+    Value target = advance(memory, f32, static_cast<int64_t>(r) * count);
+    staged.push_back(target);
+    int64_t k = 0;
+    for (int64_t width : splitColumns(count, level.lanes())) {
+      Value values = loadVector(advance(row, element, first + k),
+                                vectorOf(element, width));
+      LLVM::StoreOp::create(b, extend(values, element, vectorOf(f32, width)),
+                            advance(target, f32, k), /*alignment=*/4);
+      k += width;
+    }
+  }
+  return staged;
+}
+
 /// Adds the products of groups first + offset .. first + offset + count - 1.
 void TileEmitter::emitMmaGroups(const MmaOperands &operands, Value firstGroup,
                                 int64_t offset, int64_t count,
@@ -143,6 +175,15 @@ void TileEmitter::emitMmaGroups(const MmaOperands &operands, Value firstGroup,
     for (Value &row : rows)
       row = advance(row, operands.leftElement,
                     scaleIndex(firstGroup, group * operands.leftStride));
+  Type leftElement = operands.leftElement;
+  int64_t firstK = 0; // What the row pointers point to.
+  if (isHalf(leftElement) && !dot && count > 0 && rows.size() > 1 &&
+      operands.leftStride == 1) {
+    firstK = offset * group;
+    int64_t last = std::min((offset + count) * group, operands.innerSize);
+    rows = stageLeft(rows, leftElement, firstK, last - firstK);
+    leftElement = b.getF32Type();
+  }
   for (int64_t g = offset; g < offset + count; ++g) {
     SmallVector<SmallVector<Value>> right;
     for (int64_t p = 0; p < pieces; ++p)
@@ -150,8 +191,8 @@ void TileEmitter::emitMmaGroups(const MmaOperands &operands, Value firstGroup,
     int64_t steps = dot ? 1 : std::min(group, operands.innerSize - g * group);
     for (int64_t i = 0; i < steps; ++i)
       for (auto [r, row] : llvm::enumerate(rows)) {
-        Value pointer = advance(row, operands.leftElement,
-                                (g * group + i) * operands.leftStride);
+        Value pointer = advance(row, leftElement,
+                                (g * group + i - firstK) * operands.leftStride);
         if (dot) {
           Value pair = loadVector(pointer, b.getI32Type());
           for (int64_t p = 0; p < pieces; ++p) {
@@ -160,8 +201,8 @@ void TileEmitter::emitMmaGroups(const MmaOperands &operands, Value firstGroup,
           }
           continue;
         }
-        Value left = extend(loadVector(pointer, operands.leftElement),
-                            operands.leftElement, b.getF32Type());
+        Value left = extend(loadVector(pointer, leftElement), leftElement,
+                            b.getF32Type());
         for (int64_t p = 0; p < pieces; ++p) {
           Value &sum = accumulators[r * pieces + p];
           sum = multiplyAdd(broadcast(left, sum.getType()), right[p][i], sum);

@@ -133,6 +133,7 @@ void TileEmitter::bind(ValueRange values, ArrayRef<Value> flat) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult TileEmitter::emitKernel(ValueRange abiArguments) {
+  entry = b.getInsertionBlock();
   emitArguments(abiArguments);
   Value begin = abiArguments[2], end = abiArguments[3];
   Value one = arith::ConstantOp::create(b, b.getI64IntegerAttr(1));
