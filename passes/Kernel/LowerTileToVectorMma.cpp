@@ -203,9 +203,12 @@ void TileEmitter::emitMmaGroups(const MmaOperands &operands, Value firstGroup,
         }
         Value left = extend(loadVector(pointer, leftElement), leftElement,
                             b.getF32Type());
+        Value wide;
         for (int64_t p = 0; p < pieces; ++p) {
           Value &sum = accumulators[r * pieces + p];
-          sum = multiplyAdd(broadcast(left, sum.getType()), right[p][i], sum);
+          if (!wide || wide.getType() != sum.getType())
+            wide = broadcast(left, sum.getType());
+          sum = multiplyAdd(wide, right[p][i], sum);
         }
       }
   }
