@@ -22,11 +22,13 @@ std::string mapProgram(const std::string &name, const std::string &body,
       name, "",
       "(%x: " + inView + ", %y: " + outView +
           ") symbols () item (%i) {\n %z = arith.constant 0 : index\n"
-          " %rows = arith.constant " + std::to_string(rows) +
+          " %rows = arith.constant " +
+          std::to_string(rows) +
           " : index\n %row = arith.muli %i, %rows : index\n"
-          " %a = tile.load %x[%row, %z] : " + inView + " -> tensor<" + shape +
-          "x" + in + ">\n" + body + "\n tile.store %r, %y[%row, %z] : tensor<" +
-          shape + "x" + out + ">, " + outView + "\n tile.return\n}",
+          " %a = tile.load %x[%row, %z] : " +
+          inView + " -> tensor<" + shape + "x" + in + ">\n" + body +
+          "\n tile.store %r, %y[%row, %z] : tensor<" + shape + "x" + out +
+          ">, " + outView + "\n tile.return\n}",
       level);
 }
 
@@ -86,11 +88,11 @@ TEST(ElementwiseKernel, FunctionsAgreeWithFloat64) {
     int index = 0;
     for (const Function &function : functions)
       for (int64_t width : {columns, int64_t(1)})
-        text += mapProgram("f" + std::to_string(index++),
-                           std::string(" %r = ") + function.op +
-                               " %a : tensor<3x" + std::to_string(width) +
-                               "xf32>",
-                           "f32", "f32", rows, width, level);
+        text +=
+            mapProgram("f" + std::to_string(index++),
+                       std::string(" %r = ") + function.op + " %a : tensor<3x" +
+                           std::to_string(width) + "xf32>",
+                       "f32", "f32", rows, width, level);
     auto kernels = compile(text);
     ASSERT_EQ(kernels.size(), 2 * std::size(functions));
     index = 0;
@@ -124,13 +126,13 @@ TEST(ElementwiseKernel, SpecialValuesOfFunctions) {
     float in, out;
   };
   const Case cases[] = {
-      {"exp", -inf, 0},   {"exp", inf, inf},   {"exp", nan, nan},
-      {"exp", -104, 0},   {"exp", 89, inf},    {"exp", 0, 1},
-      {"log", 0, -inf},   {"log", -1, nan},    {"log", inf, inf},
-      {"tanh", inf, 1},   {"tanh", -inf, -1},  {"tanh", nan, nan},
-      {"tanh", 0, 0},     {"erf", inf, 1},     {"erf", -inf, -1},
-      {"erf", nan, nan},  {"rsqrt", 0, inf},   {"rsqrt", inf, 0},
-      {"sqrt", -1, nan},  {"sin", 0, 0},       {"cos", 0, 1},
+      {"exp", -inf, 0},  {"exp", inf, inf},  {"exp", nan, nan},
+      {"exp", -104, 0},  {"exp", 89, inf},   {"exp", 0, 1},
+      {"log", 0, -inf},  {"log", -1, nan},   {"log", inf, inf},
+      {"tanh", inf, 1},  {"tanh", -inf, -1}, {"tanh", nan, nan},
+      {"tanh", 0, 0},    {"erf", inf, 1},    {"erf", -inf, -1},
+      {"erf", nan, nan}, {"rsqrt", 0, inf},  {"rsqrt", inf, 0},
+      {"sqrt", -1, nan}, {"sin", 0, 0},      {"cos", 0, 1},
       {"sin", nan, nan},
   };
   for (const std::string &level : hostLevels()) {
@@ -165,9 +167,9 @@ TEST(ElementwiseKernel, ExtendsEveryHalf) {
          {std::pair(Element::F16, 5), std::pair(Element::BF16, 8)}) {
       SCOPED_TRACE(level + " " + name(element));
       std::string type = name(element);
-      LoadedKernel kernel = compileMap(
-          " %r = arith.extf %a : tensor<4x64x" + type + "> to tensor<4x64xf32>",
-          type, "f32", 4, 64, level);
+      LoadedKernel kernel = compileMap(" %r = arith.extf %a : tensor<4x64x" +
+                                           type + "> to tensor<4x64xf32>",
+                                       type, "f32", 4, 64, level);
       Array x(element, 65536), y(Element::F32, 65536);
       for (uint32_t i = 0; i < 65536; ++i)
         halves(x)[i] = i;
@@ -190,16 +192,17 @@ TEST(ElementwiseKernel, RoundsToHalfNearestEven) {
          {std::pair(Element::F16, 5), std::pair(Element::BF16, 8)}) {
       SCOPED_TRACE(level + " " + name(element));
       std::string type = name(element);
-      LoadedKernel kernel =
-          compileMap(" %r = arith.truncf %a : tensor<4x64xf32> to tensor<4x64x" +
-                         type + ">",
-                     "f32", type, 4, 64, level);
+      LoadedKernel kernel = compileMap(
+          " %r = arith.truncf %a : tensor<4x64xf32> to tensor<4x64x" + type +
+              ">",
+          "f32", type, 4, 64, level);
       // Every half, the middle to the next one, and the f32 around both.
       std::vector<float> inputs;
       for (uint32_t i = 0; i < 65536; ++i) {
         float exact = static_cast<float>(decode(i, bits));
         float middle = static_cast<float>(
-            (decode(i, bits) + decode((i & 0x7fff) == 0x7fff ? i : i + 1, bits)) /
+            (decode(i, bits) +
+             decode((i & 0x7fff) == 0x7fff ? i : i + 1, bits)) /
             2);
         for (float value : {exact, middle})
           for (float near : {std::nextafterf(value, -INFINITY), value,
@@ -226,12 +229,11 @@ TEST(ElementwiseKernel, ArithmeticOnHalvesIsRounded) {
          {std::pair(Element::F16, 5), std::pair(Element::BF16, 8)}) {
       SCOPED_TRACE(level + " " + name(element));
       std::string type = "tensor<2x20x" + std::string(name(element)) + ">";
-      LoadedKernel kernel = compileMap(" %c = arith.constant dense<1.5> : " +
-                                           type + "\n %s = arith.addf %a, %c : " +
-                                           type + "\n %r = arith.mulf %s, %a : " +
-                                           type,
-                                       name(element), name(element), 2, 20,
-                                       level);
+      LoadedKernel kernel =
+          compileMap(" %c = arith.constant dense<1.5> : " + type +
+                         "\n %s = arith.addf %a, %c : " + type +
+                         "\n %r = arith.mulf %s, %a : " + type,
+                     name(element), name(element), 2, 20, level);
       Array x = randomArray(element, 40, 7), y(element, 40);
       kernel.run({x.data(), y.data()}, {}, 0, 1);
       for (int i = 0; i < 40; ++i) {
@@ -293,10 +295,10 @@ TEST(ElementwiseKernel, Float64AndIndexTiles) {
 TEST(ElementwiseKernel, DiagnosesWhatHasNoLowering) {
   std::string error;
   auto fails = [&](const std::string &body, const std::string &message) {
-    EXPECT_TRUE(compile(mapProgram("bad", body, "f32", "f32", 1, 16,
-                                   "x86-64-v3"),
-                        &error)
-                    .empty());
+    EXPECT_TRUE(
+        compile(mapProgram("bad", body, "f32", "f32", 1, 16, "x86-64-v3"),
+                &error)
+            .empty());
     EXPECT_NE(error.find(message), std::string::npos) << error;
   };
   fails(" %r = arith.remf %a, %a : tensor<1x16xf32>",

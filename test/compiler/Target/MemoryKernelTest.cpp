@@ -82,8 +82,8 @@ TEST(MemoryKernel, RowsBehindTheLastRepeatIt) {
 TEST(MemoryKernel, StridedColumnsTransposeThroughScratch) {
   for (const std::string &level : hostLevels()) {
     SCOPED_TRACE(level);
-    // Rows of x become columns of a scratch view; its rows are written to y, its
-    // columns (with a stride again) to w.
+    // Rows of x become columns of a scratch view; its rows are written to y,
+    // its columns (with a stride again) to w.
     LoadedKernel kernel = compileOne("\"columns\"", R"((%x: memref<4x20xf32>,
         %y: memref<20x4xf32>, %w: memref<4x20xf32>) symbols (%n) item (%i) {
         %z = arith.constant 0 : index
@@ -151,8 +151,8 @@ TEST(MemoryKernel, MovesColumns) {
     for (int r = 0; r < 3; ++r)
       for (int c = 0; c < 40; ++c) {
         EXPECT_EQ(y.get(r * 40 + c), x.get(r * 40 + (c + 20) % 40));
-        double woven = c % 2 == 0 ? -x.get(r * 40 + c + 1)
-                                  : x.get(r * 40 + c - 1);
+        double woven =
+            c % 2 == 0 ? -x.get(r * 40 + c + 1) : x.get(r * 40 + c - 1);
         EXPECT_EQ(w.get(r * 40 + c), woven);
       }
   }
@@ -162,8 +162,9 @@ TEST(MemoryKernel, ReducesBroadcastsCounts) {
   for (const std::string &level : hostLevels())
     for (int64_t columns : {1, 2, 7, 16, 23, 64, 100}) {
       SCOPED_TRACE(level + " " + std::to_string(columns));
-      LoadedKernel kernel = compileOne(
-          "", with(R"((%x: memref<5x$xf32>, %s: memref<5x1xf32>,
+      LoadedKernel kernel =
+          compileOne("",
+                     with(R"((%x: memref<5x$xf32>, %s: memref<5x1xf32>,
               %m: memref<5x1xf32>, %b: memref<5x$xf32>, %c: memref<5x$xi32>)
               symbols () item (%i) {
             %z = arith.constant 0 : index
@@ -185,8 +186,8 @@ TEST(MemoryKernel, ReducesBroadcastsCounts) {
             tile.store %d, %b[%z, %z] : tensor<5x$xf32>, memref<5x$xf32>
             tile.store %w, %c[%z, %z] : tensor<5x$xi32>, memref<5x$xi32>
             tile.return })",
-                   columns),
-          level);
+                          columns),
+                     level);
       size_t count = 5 * columns;
       Array x = randomArray(Element::F32, count, 21), s(Element::F32, 5),
             m(Element::F32, 5), b(Element::F32, count);
@@ -271,8 +272,8 @@ TEST(MemoryKernel, LoopsAndBranchesCarryTilesAndNumbers) {
     kernel.run({x.data(), limits.data(), y.data()}, {5}, 1, 4);
     for (int i = 0; i < 5; ++i)
       for (int c = 0; c < 10; ++c) {
-        float value = std::ldexp(static_cast<float>(x.get(i * 10 + c)),
-                                 limits[i]);
+        float value =
+            std::ldexp(static_cast<float>(x.get(i * 10 + c)), limits[i]);
         if (limits[i] % 2 == 0)
           value += limits[i];
         EXPECT_EQ(y.get(i * 10 + c), i < 4 ? value : 0);
@@ -300,10 +301,10 @@ TEST(MemoryKernel, ObjectsDoNotDependOnThreads) {
 
 TEST(MemoryKernel, DiagnosesAnUnknownLevel) {
   std::string error;
-  EXPECT_TRUE(compile(makeProgram("k", "", "() symbols () item (%i) { }",
-                                  "x86-64-v9"),
-                      &error)
-                  .empty());
+  EXPECT_TRUE(
+      compile(makeProgram("k", "", "() symbols () item (%i) { }", "x86-64-v9"),
+              &error)
+          .empty());
   EXPECT_NE(error.find("unknown CPU level 'x86-64-v9'; expected one of "
                        "x86-64-v2, x86-64-v3"),
             std::string::npos)
