@@ -18,6 +18,8 @@ using namespace mlir;
 
 void weft::buildReferenceToLlvmPipeline(OpPassManager &manager) {
   manager.addPass(graph::createDecomposeModelOps());
+  // Arithmetic on whole tensors, as residual connections are written.
+  manager.addPass(createConvertElementwiseToLinalgPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 

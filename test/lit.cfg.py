@@ -20,4 +20,6 @@ config.environment["FILECHECK_OPTS"] = "--enable-var-scope --dump-input=fail"
 
 config.substitutions.append(("%weft_source", config.weft_source_dir))
 config.substitutions.append(("%python", sys.executable))
+config.substitutions.append(("%weft_data",
+                             os.path.join(config.weft_binary_dir, "e2e-data")))
 config.substitutions.append(("%mlir_lib_dir", config.mlir_lib_dir))

@@ -12,9 +12,7 @@
 using namespace mlir;
 using namespace weft;
 
-namespace {
-
-std::optional<rt::DType> getDType(Type type) {
+std::optional<rt::DType> weft::getDType(Type type) {
   if (type.isF32())
     return rt::DType::F32;
   if (type.isF16())
@@ -29,6 +27,8 @@ std::optional<rt::DType> getDType(Type type) {
     return rt::DType::I64;
   return std::nullopt;
 }
+
+namespace {
 
 /// The symbols of the runtime's contract (docs/architecture.md) that live as
 /// long as a session.

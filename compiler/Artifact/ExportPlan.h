@@ -8,7 +8,12 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <optional>
+
 namespace weft {
+
+/// The element type of an artifact's tensors; nothing if it has none such.
+std::optional<rt::DType> getDType(mlir::Type type);
 
 /// The records of a module that has gone through the plan phase, with the
 /// machine code of its programs. Params are in the order of the module's

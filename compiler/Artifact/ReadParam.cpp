@@ -292,12 +292,41 @@ llvm::Error readRowMajor(ElementStream &stream, int64_t elements,
   return llvm::Error::success();
 }
 
-/// A literal: integers and floats as the bytes of their type.
-llvm::Error readLiteral(plan::ParamOp param, ByteSink sink) {
-  auto value = dyn_cast<DenseElementsAttr>(*param.getValue());
+/// Rows of checkpoint tensors as `type`, stored in `layout` if there is one;
+/// then `logicalShape` is the shape before packing. `name` is for messages.
+llvm::Error readSources(llvm::StringRef name, RankedTensorType type,
+                        ArrayAttr sources, PanelLayoutAttr layout,
+                        std::optional<ArrayRef<int64_t>> logicalShape,
+                        const WeightSource &source, ByteSink sink) {
+  std::optional<ElementType> element = getElementType(type.getElementType());
+  if (!element)
+    return llvm::createStringError("param '" + name +
+                                   "' has an element type that no checkpoint "
+                                   "tensor can be converted to");
+  ElementStream stream(source, *element);
+  for (Attribute attr : sources)
+    if (llvm::Error error = stream.addSource(cast<SourceAttr>(attr)))
+      return error;
+  ArrayRef<int64_t> shape = logicalShape.value_or(type.getShape());
+  int64_t elements = 1;
+  for (int64_t size : shape)
+    elements *= size;
+  if (stream.size() != elements)
+    return llvm::createStringError(
+        "param '" + name + "' needs " + std::to_string(elements) +
+        " elements, its tensors have " + std::to_string(stream.size()));
+  unsigned bytes = getByteSize(*element);
+  if (layout)
+    return readPacked(stream, layout, shape, bytes, sink);
+  return readRowMajor(stream, elements, bytes, sink);
+}
+
+} // namespace
+
+llvm::Error weft::readLiteral(ElementsAttr literal, ByteSink sink) {
+  auto value = dyn_cast<DenseElementsAttr>(literal);
   if (!value)
-    return llvm::createStringError("constant '" + param.getSymName() +
-                                   "' is not a dense literal");
+    return llvm::createStringError("a constant is not a dense literal");
   if (!value.isSplat()) {
     ArrayRef<char> raw = value.getRawData();
     return sink({reinterpret_cast<const uint8_t *>(raw.data()), raw.size()});
@@ -309,35 +338,21 @@ llvm::Error readLiteral(plan::ParamOp param, ByteSink sink) {
   return sink(bytes);
 }
 
-} // namespace
+llvm::Error weft::readWeight(WeightOp weight, const WeightSource &source,
+                             ByteSink sink) {
+  return readSources(cast<SourceAttr>(weight.getSources()[0]).getName(),
+                     cast<RankedTensorType>(weight.getType()),
+                     weight.getSources(), weight.getLayoutAttr(),
+                     weight.getLogicalShape(), source, sink);
+}
 
 llvm::Error weft::readParam(plan::ParamOp param, const WeightSource &source,
                             ByteSink sink) {
   if (param.getValue())
-    return readLiteral(param, sink);
-  auto type = cast<RankedTensorType>(param.getType());
-  std::optional<ElementType> element = getElementType(type.getElementType());
-  if (!element)
-    return llvm::createStringError("param '" + param.getSymName() +
-                                   "' has an element type that no checkpoint "
-                                   "tensor can be converted to");
-  ElementStream stream(source, *element);
-  for (Attribute attr : param.getSourcesAttr())
-    if (llvm::Error error = stream.addSource(cast<SourceAttr>(attr)))
-      return error;
-  ArrayRef<int64_t> shape = type.getShape();
-  if (auto logical = param.getLogicalShape())
-    shape = *logical;
-  int64_t elements = 1;
-  for (int64_t size : shape)
-    elements *= size;
-  if (stream.size() != elements)
-    return llvm::createStringError(
-        "param '" + param.getSymName() + "' needs " + std::to_string(elements) +
-        " elements, its tensors have " + std::to_string(stream.size()));
-  unsigned bytes = getByteSize(*element);
-  if (auto layout = dyn_cast_or_null<PanelLayoutAttr>(
-          param.getLayout().value_or(nullptr)))
-    return readPacked(stream, layout, shape, bytes, sink);
-  return readRowMajor(stream, elements, bytes, sink);
+    return readLiteral(*param.getValue(), sink);
+  return readSources(
+      param.getSymName(), cast<RankedTensorType>(param.getType()),
+      param.getSourcesAttr(),
+      dyn_cast_or_null<PanelLayoutAttr>(param.getLayout().value_or(nullptr)),
+      param.getLogicalShape(), source, sink);
 }

@@ -9,6 +9,7 @@
 #define WEFT_COMPILER_ARTIFACT_READPARAM_H
 
 #include "dialects/Plan/PlanDialect.h"
+#include "dialects/Weft/WeftDialect.h"
 #include "models/common/WeightSource.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -24,6 +25,14 @@ using ByteSink = llvm::function_ref<llvm::Error(llvm::ArrayRef<uint8_t>)>;
 /// be converted, or that has fewer rows than the param reads.
 llvm::Error readParam(plan::ParamOp param, const WeightSource &source,
                       ByteSink sink);
+
+/// The same for a weight that is not yet a param: the bytes that its param
+/// would have.
+llvm::Error readWeight(WeightOp weight, const WeightSource &source,
+                       ByteSink sink);
+
+/// The same for a literal: integers and floats as the bytes of their type.
+llvm::Error readLiteral(mlir::ElementsAttr value, ByteSink sink);
 
 } // namespace weft
 

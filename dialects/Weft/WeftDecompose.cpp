@@ -31,10 +31,14 @@ FailureOr<SmallVector<Value>> EmbedOp::decomposeOperation(OpBuilder &builder) {
   DecomposeBuilder b(builder, *this);
   RankedTensorType type = typeOf(getResult());
   float scale = getScale().convertToFloat();
-  Sizes sizes = {b.sizesOf(getIds())[0], b.sizesOf(getTable())[1]};
+  // Of a packed table only the result knows the width.
+  OpFoldResult width = getLayout() ? b.getIndexAttr(type.getDimSize(1))
+                                   : b.sizesOf(getTable())[1];
+  Sizes sizes = {b.sizesOf(getIds())[0], width};
   Value rows = b.parallel(
       sizes, type.getElementType(), {{getIds(), {0}}}, [&](ValueRange id) {
-        Value x = b.load(getTable(), {b.toIndex(id[0]), b.loop(1)});
+        Value x = b.loadMatrix(getTable(), getLayout(), {}, b.toIndex(id[0]),
+                               b.loop(1));
         if (scale == 1.0f && x.getType() == type.getElementType())
           return x;
         x = b.extend(x);

@@ -6,15 +6,7 @@
 
 using namespace weft::rt;
 
-namespace {
-struct KnownInput {
-  std::string_view name;
-  std::vector<int32_t> StepInputs::*values;
-  size_t rank;
-};
-} // namespace
-
-static constexpr KnownInput kKnownInputs[] = {
+static constexpr StepInputField kKnownInputs[] = {
     {"tokens", &StepInputs::tokens, 1},
     {"positions", &StepInputs::positions, 1},
     {"sequence_ids", &StepInputs::sequenceIds, 1},
@@ -25,6 +17,10 @@ static constexpr KnownInput kKnownInputs[] = {
     {"logit_rows", &StepInputs::logitRows, 1},
     {"rope_choice", &StepInputs::ropeChoice, 1},
 };
+
+std::span<const StepInputField> weft::rt::getStepInputFields() {
+  return kKnownInputs;
+}
 
 Result<std::unique_ptr<SessionRunner>> SessionRunner::create(Session &session) {
   std::unique_ptr<SessionRunner> runner(new SessionRunner(session));
@@ -49,7 +45,7 @@ Status SessionRunner::readEntry(const Entry &entry) {
     if (buffer.kind == BufferKind::Input) {
       auto known = std::find_if(
           std::begin(kKnownInputs), std::end(kKnownInputs),
-          [&](const KnownInput &k) { return k.name == buffer.name; });
+          [&](const StepInputField &k) { return k.name == buffer.name; });
       if (known == std::end(kKnownInputs))
         return unsupported("has the unknown input '" + buffer.name + "'");
       if (buffer.dtype != DType::I32 || buffer.shape.size() != known->rank)

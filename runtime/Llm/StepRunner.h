@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace weft::rt {
@@ -26,6 +27,15 @@ struct StepInputs {
   std::vector<int32_t> ropeChoice; ///< [tokens]; empty if the model has one.
   int64_t tableWidth = 0;
 };
+
+/// An input of the entry by its name.
+struct StepInputField {
+  std::string_view name;
+  std::vector<int32_t> StepInputs::*values;
+  size_t rank;
+};
+/// All inputs that an entry `step` may have; a model takes those it needs.
+std::span<const StepInputField> getStepInputFields();
 
 /// What one step can take. All are at least 1.
 struct StepLimits {

@@ -2,9 +2,8 @@
 
 #include "compiler/Compile.h"
 #include "compiler/Dialects.h"
-#include "compiler/Import/HuggingFace/Import.h"
-#include "models/common/BuildModel.h"
 #include "tools/common/ExitCodes.h"
+#include "tools/model/ModelOptions.h"
 #include "tools/common/ProgressBar.h"
 
 #include "mlir/IR/AsmState.h"
@@ -29,32 +28,9 @@ namespace {
 
 cl::OptionCategory category("Options of weft-compile");
 
-cl::opt<std::string> input(cl::Positional, cl::desc("MODEL"),
-                           cl::cat(category));
+tools::ModelOptions modelOptions(category);
 cl::opt<std::string> output("o", cl::desc("Artifact to write (FILE.weft)"),
                             cl::value_desc("file"), cl::cat(category));
-cl::opt<std::string>
-    target("target",
-           cl::desc("cpu: a baseline and this machine's level; cpu:LEVEL,...: "
-                    "the levels named (x86-64-v2, x86-64-v3, x86-64-v4, "
-                    "x86-64-v4-bf16)"),
-           cl::init("cpu"), cl::value_desc("target"), cl::cat(category));
-cl::opt<std::string> synthesize(
-    "synthesize",
-    cl::desc("Random weights instead of a checkpoint: a config.json, a folder "
-             "with one, or smollm2-135m, llama-3.2-1b, llama-3.1-8b"),
-    cl::value_desc("config"), cl::cat(category));
-cl::opt<uint64_t> seed("seed", cl::desc("Seed of --synthesize"), cl::init(0),
-                       cl::cat(category));
-cl::opt<std::string>
-    dtype("dtype",
-          cl::desc("Element type of weights and activations: f32, f16, bf16 "
-                   "(default: the checkpoint's)"),
-          cl::value_desc("type"), cl::cat(category));
-cl::opt<int64_t>
-    context("context",
-            cl::desc("Longest sequence (default: the model's limit)"),
-            cl::init(0), cl::value_desc("tokens"), cl::cat(category));
 cl::opt<std::string>
     compileTo("compile-to",
               cl::desc("Stop after a phase (input, graph, shard, fuse, kernel, "
@@ -72,10 +48,6 @@ cl::opt<std::string>
                cl::desc("Write N.PHASE.mlir after each phase into a folder"),
                cl::value_desc("folder"), cl::cat(category));
 cl::opt<bool>
-    noFuse("no-fuse",
-           cl::desc("Every operation of the model is a kernel of its own"),
-           cl::cat(category));
-cl::opt<bool>
     externalWeights("external-weights",
                     cl::desc("Write the weights to a file beside the plan"),
                     cl::cat(category));
@@ -92,13 +64,6 @@ cl::opt<std::string>
     reportJson("import-report",
                cl::desc("Write what import found as JSON (- for stdout)"),
                cl::value_desc("file"), cl::cat(category));
-cl::opt<bool> followLinks("follow-links",
-                          cl::desc("Open symbolic links in the checkpoint"),
-                          cl::cat(category));
-cl::list<std::string>
-    ignoreKeys("ignore-config-key",
-               cl::desc("A key of config.json to ignore (repeatable)"),
-               cl::value_desc("key"), cl::cat(category));
 
 constexpr const char *overview =
     "Compiles a transformer model to an artifact that weft-run runs.\n\n"
@@ -111,45 +76,11 @@ constexpr const char *overview =
     "70 a bug in Weft.\n";
 
 int usage(const llvm::Twine &message) {
-  llvm::WithColor::error(llvm::errs(), "weft-compile")
-      << message << "\nRun 'weft-compile --help' for the options.\n";
-  return tools::exitUsage;
+  return tools::reportUsage("weft-compile", message);
 }
 
 int diagnosed(const llvm::Twine &message) {
-  llvm::WithColor::error(llvm::errs(), "weft-compile") << message << "\n";
-  return tools::exitDiagnosed;
-}
-
-std::optional<ElementType> parseType(StringRef name) {
-  for (ElementType type :
-       {ElementType::F32, ElementType::F16, ElementType::BF16})
-    if (getName(type) == name)
-      return type;
-  return std::nullopt;
-}
-
-/// Imports the checkpoint or synthesizes one; reports go to standard error.
-std::optional<ImportedModel> import(StringRef path) {
-  ImportOptions options;
-  options.config.contextLength = context;
-  options.config.ignoredKeys.assign(ignoreKeys.begin(), ignoreKeys.end());
-  options.followLinks = followLinks;
-  ImportReport report;
-  std::optional<ImportedModel> model =
-      synthesize.empty() ? importCheckpoint(path, options, report)
-                         : synthesizeModel(synthesize, seed, options, report);
-  report.print(llvm::errs());
-  if (reportJson.empty())
-    return model;
-  std::error_code error;
-  llvm::raw_fd_ostream stream(reportJson, error);
-  if (error) {
-    diagnosed("cannot write " + reportJson + ": " + error.message());
-    return std::nullopt;
-  }
-  stream << report.toJson() << "\n";
-  return model;
+  return tools::reportDiagnosed("weft-compile", message);
 }
 
 /// What import let through must compile, so a pass that fails on it is a bug;
@@ -183,7 +114,7 @@ int writeIr(ModuleOp module) {
 
 int run() {
   bool fromIr = !compileFrom.empty(), toIr = !compileTo.empty();
-  if (input.empty() == synthesize.empty() && !fromIr)
+  if (modelOptions.input.empty() == modelOptions.synthesize.empty() && !fromIr)
     return usage("give either MODEL or --synthesize CONFIG");
   if (!toIr && output.empty())
     return usage("give the artifact to write with -o FILE.weft");
@@ -201,15 +132,10 @@ int run() {
   }
   if (phases.first > phases.last + 1)
     return usage("--compile-to is before --compile-from");
-  if (!dtype.empty() && !parseType(dtype))
-    return usage("unknown --dtype '" + dtype + "'; expected f32, f16 or bf16");
 
-  CompileOptions options;
-  llvm::Expected<std::vector<std::string>> levels = parseTarget(target);
-  if (!levels)
-    return usage(llvm::toString(levels.takeError()));
-  options.cpuLevels = std::move(*levels);
-  options.fuse = !noFuse;
+  llvm::Expected<CompileOptions> options = modelOptions.getCompileOptions();
+  if (!options)
+    return usage(llvm::toString(options.takeError()));
 
   DialectRegistry registry;
   registerAllDialects(registry);
@@ -232,9 +158,10 @@ int run() {
 
   std::optional<ImportedModel> model;
   OwningOpRef<ModuleOp> module;
-  StringRef checkpoint = fromIr ? StringRef(weightsFrom) : StringRef(input);
-  if (!checkpoint.empty() || !synthesize.empty()) {
-    model = import(checkpoint);
+  StringRef checkpoint =
+      fromIr ? StringRef(weightsFrom) : StringRef(modelOptions.input);
+  if (!checkpoint.empty() || !modelOptions.synthesize.empty()) {
+    model = modelOptions.import("weft-compile", checkpoint, reportJson);
     if (!model)
       return tools::exitDiagnosed;
   }
@@ -243,7 +170,7 @@ int run() {
       return usage("--compile-from needs the checkpoint (--weights FOLDER or "
                    "--synthesize CONFIG) to write an artifact");
     std::string message;
-    auto file = openInputFile(input, &message);
+    auto file = openInputFile(modelOptions.input, &message);
     if (!file)
       return diagnosed(message);
     sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
@@ -251,13 +178,7 @@ int run() {
     if (!module)
       return tools::exitDiagnosed;
   } else {
-    BuildOptions build;
-    build.name = model->name;
-    if (!dtype.empty())
-      build.activationType = build.cacheType = build.weightType =
-          parseType(dtype);
-    module = buildModel(mlirContext, model->config, model->weights,
-                        *model->source, build);
+    module = modelOptions.build(mlirContext, *model);
     if (!module)
       return tools::exitDiagnosed;
   }
@@ -271,7 +192,7 @@ int run() {
     phases.reproducer = output + ".reproducer.mlir";
   llvm::sys::fs::remove(phases.reproducer); // Of an earlier run.
   if (toIr)
-    return failed(runPhases(*module, options, phases))
+    return failed(runPhases(*module, *options, phases))
                ? compilationFailed(phases)
                : writeIr(*module);
 
@@ -288,7 +209,7 @@ int run() {
     else
       progress->advance(written);
   };
-  return failed(compileToArtifact(*module, *model->source, options, phases,
+  return failed(compileToArtifact(*module, *model->source, *options, phases,
                                   artifact))
              ? compilationFailed(phases)
              : tools::exitOk;

@@ -1,0 +1,112 @@
+//===- ModelOptions.cpp - Options that say which model to compile ---------===//
+
+#include "tools/model/ModelOptions.h"
+
+#include "models/common/BuildModel.h"
+#include "tools/common/ExitCodes.h"
+
+#include "llvm/Support/WithColor.h"
+
+using namespace weft;
+using namespace weft::tools;
+namespace cl = llvm::cl;
+
+int tools::reportUsage(llvm::StringRef tool, const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs(), tool)
+      << message << "\nRun '" << tool << " --help' for the options.\n";
+  return exitUsage;
+}
+
+int tools::reportDiagnosed(llvm::StringRef tool, const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs(), tool) << message << "\n";
+  return exitDiagnosed;
+}
+
+ModelOptions::ModelOptions(cl::OptionCategory &category)
+    : input(cl::Positional, cl::desc("MODEL"), cl::cat(category)),
+      target("target",
+             cl::desc("cpu: a baseline and this machine's level; "
+                      "cpu:LEVEL,...: the levels named (x86-64-v2, x86-64-v3, "
+                      "x86-64-v4, x86-64-v4-bf16)"),
+             cl::init("cpu"), cl::value_desc("target"), cl::cat(category)),
+      synthesize("synthesize",
+                 cl::desc("Random weights instead of a checkpoint: a "
+                          "config.json, a folder with one, or smollm2-135m, "
+                          "llama-3.2-1b, llama-3.1-8b"),
+                 cl::value_desc("config"), cl::cat(category)),
+      seed("seed", cl::desc("Seed of --synthesize"), cl::init(0),
+           cl::cat(category)),
+      dtype("dtype",
+            cl::desc("Element type of weights and activations: f32, f16, bf16 "
+                     "(default: the checkpoint's)"),
+            cl::value_desc("type"), cl::cat(category)),
+      context("context",
+              cl::desc("Longest sequence (default: the model's limit)"),
+              cl::init(0), cl::value_desc("tokens"), cl::cat(category)),
+      noFuse("no-fuse",
+             cl::desc("Every operation of the model is a kernel of its own"),
+             cl::cat(category)),
+      followLinks("follow-links",
+                  cl::desc("Open symbolic links in the checkpoint"),
+                  cl::cat(category)),
+      ignoreKeys("ignore-config-key",
+                 cl::desc("A key of config.json to ignore (repeatable)"),
+                 cl::value_desc("key"), cl::cat(category)) {}
+
+static std::optional<ElementType> parseType(llvm::StringRef name) {
+  for (ElementType type :
+       {ElementType::F32, ElementType::F16, ElementType::BF16})
+    if (getName(type) == name)
+      return type;
+  return std::nullopt;
+}
+
+llvm::Expected<CompileOptions> ModelOptions::getCompileOptions() const {
+  if (!dtype.empty() && !parseType(dtype))
+    return llvm::createStringError("unknown --dtype '" + dtype +
+                                   "'; expected f32, f16 or bf16");
+  CompileOptions options;
+  llvm::Expected<std::vector<std::string>> levels = parseTarget(target);
+  if (!levels)
+    return levels.takeError();
+  options.cpuLevels = std::move(*levels);
+  options.fuse = !noFuse;
+  return options;
+}
+
+std::optional<ImportedModel>
+ModelOptions::import(llvm::StringRef tool, llvm::StringRef path,
+                     llvm::StringRef reportFile) const {
+  ImportOptions options;
+  options.config.contextLength = context;
+  options.config.ignoredKeys.assign(ignoreKeys.begin(), ignoreKeys.end());
+  options.followLinks = followLinks;
+  ImportReport report;
+  std::optional<ImportedModel> model =
+      synthesize.empty() ? importCheckpoint(path, options, report)
+                         : synthesizeModel(synthesize, seed, options, report);
+  report.print(llvm::errs());
+  if (reportFile.empty())
+    return model;
+  std::error_code error;
+  llvm::raw_fd_ostream stream(reportFile, error);
+  if (error) {
+    reportDiagnosed(tool,
+                    "cannot write " + reportFile + ": " + error.message());
+    return std::nullopt;
+  }
+  stream << report.toJson() << "\n";
+  return model;
+}
+
+mlir::OwningOpRef<mlir::ModuleOp>
+ModelOptions::build(mlir::MLIRContext &mlirContext,
+                    const ImportedModel &model) const {
+  BuildOptions options;
+  options.name = model.name;
+  if (!dtype.empty())
+    options.activationType = options.cacheType = options.weightType =
+        parseType(dtype);
+  return buildModel(mlirContext, model.config, model.weights, *model.source,
+                    options);
+}

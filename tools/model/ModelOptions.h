@@ -1,0 +1,56 @@
+//===- ModelOptions.h - Options that say which model to compile -*- C++ -*-===//
+//
+// MODEL, --synthesize, --target, --dtype, ...: the same in every tool that
+// compiles a model.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_TOOLS_MODEL_MODELOPTIONS_H
+#define WEFT_TOOLS_MODEL_MODELOPTIONS_H
+
+#include "compiler/CompileOptions.h"
+#include "compiler/Import/HuggingFace/Import.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/CommandLine.h"
+
+#include <optional>
+#include <string>
+
+namespace weft::tools {
+
+/// Prints "TOOL: error: MESSAGE" and where help is; returns exitUsage.
+int reportUsage(llvm::StringRef tool, const llvm::Twine &message);
+/// Prints "TOOL: error: MESSAGE"; returns exitDiagnosed.
+int reportDiagnosed(llvm::StringRef tool, const llvm::Twine &message);
+
+/// Declares the options; make one before the command line is parsed.
+class ModelOptions {
+public:
+  explicit ModelOptions(llvm::cl::OptionCategory &category);
+
+  llvm::cl::opt<std::string> input, target, synthesize;
+  llvm::cl::opt<uint64_t> seed;
+  llvm::cl::opt<std::string> dtype;
+  llvm::cl::opt<int64_t> context;
+  llvm::cl::opt<bool> noFuse, followLinks;
+  llvm::cl::list<std::string> ignoreKeys;
+
+  /// What the options ask of the compiler; an error is a wrong command line.
+  llvm::Expected<CompileOptions> getCompileOptions() const;
+
+  /// Reads the checkpoint at `path`, or synthesizes one; what was found goes to
+  /// standard error and, as JSON, to the file `report` unless it is empty.
+  std::optional<ImportedModel> import(llvm::StringRef tool,
+                                      llvm::StringRef path,
+                                      llvm::StringRef report = "") const;
+
+  /// The model as it was imported, in the asked element type.
+  mlir::OwningOpRef<mlir::ModuleOp> build(mlir::MLIRContext &context,
+                                          const ImportedModel &model) const;
+};
+
+} // namespace weft::tools
+
+#endif // WEFT_TOOLS_MODEL_MODELOPTIONS_H

@@ -1,0 +1,134 @@
+//===- CheckCommands.h - weft-bisect: a plan command by command -*- C++ -*-===//
+//
+// Every dispatch of the fuse phase is one command of the plan, in the same
+// order. While the plan runs, each command's dispatch is computed by the
+// reference on the very inputs that the command has, so that an error of one
+// command does not show in those behind it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_TOOLS_WEFTBISECT_CHECKCOMMANDS_H
+#define WEFT_TOOLS_WEFTBISECT_CHECKCOMMANDS_H
+
+#include "dialects/Weft/WeftDialect.h"
+#include "runtime/Exec/Session.h"
+#include "tools/weft-bisect/Compare.h"
+#include "tools/weft-bisect/Steps.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft::bisect {
+
+/// A command over all steps.
+struct CommandRow {
+  std::string label, kernel, program, target;
+  size_t step = 0;       ///< Where the difference is largest, or the note.
+  Difference difference; ///< The worst of all steps.
+  std::string note;      ///< What is wrong besides the numbers; or empty.
+  bool isBad() const { return difference.isBad() || !note.empty(); }
+};
+
+struct CheckOptions {
+  std::optional<double> tolerance; ///< Nothing: getTolerance.
+  std::string saveFolder;          ///< Empty: save nothing.
+  bool saveAll = false;            ///< Every command, not the first bad one.
+};
+
+/// The first place that differs.
+struct FirstBad {
+  size_t step, command;
+  CommandRow row; ///< As it was at that step.
+  std::string savedTo;
+};
+
+/// Checks one entry of one session. `session`, `runner` and `weights` outlive
+/// it. Not thread-safe.
+class CommandChecker {
+public:
+  CommandChecker(mlir::func::FuncOp fused, rt::Session &session,
+                 ReferenceRunner &runner, const WeightSource &weights,
+                 CheckOptions options);
+  ~CommandChecker();
+  CommandChecker(const CommandChecker &) = delete;
+  CommandChecker &operator=(const CommandChecker &) = delete;
+
+  /// InvalidArgument if the commands of the plan are not the dispatches of the
+  /// model: it was compiled from another model or with other options.
+  rt::Status verify();
+
+  /// Called after each command of a run.
+  void setProgress(std::function<void()> callback) {
+    progress = std::move(callback);
+  }
+
+  /// Runs the plan on the steps in order and checks every command. Gives what
+  /// runSteps of Phases.h gives. Internal if the reference fails; then there
+  /// are diagnostics too.
+  rt::Result<std::vector<NamedTensor>> run(llvm::ArrayRef<Step> steps);
+
+  llvm::ArrayRef<CommandRow> getRows() const { return rows; }
+  const std::optional<FirstBad> &getFirstBad() const { return firstBad; }
+
+private:
+  /// A buffer of the plan in memory.
+  struct Place {
+    const void *data;
+    int64_t bytes;
+  };
+
+  rt::Status verifyCommand(size_t index);
+  rt::Status verifyBuffer(size_t index, uint32_t buffer, mlir::Type type);
+  rt::Result<ReferenceTensor> copyBuffer(uint32_t buffer, mlir::Type type,
+                                         Place place);
+  rt::Status captureInputs(size_t command,
+                           llvm::function_ref<Place(uint32_t)> getPlace);
+  rt::Status readParam(size_t command, size_t input, Place place);
+  rt::Result<std::vector<NamedTensor>> runStep();
+  /// Where a buffer is before the first command.
+  Place getFirstPlace(uint32_t buffer);
+  rt::Status check(const rt::CommandEvent &event);
+  rt::Status record(size_t command, CommandRow row,
+                    llvm::ArrayRef<NamedTensor> found,
+                    llvm::ArrayRef<NamedTensor> expected);
+  rt::Result<std::string> save(size_t command,
+                               llvm::ArrayRef<NamedTensor> found,
+                               llvm::ArrayRef<NamedTensor> expected);
+  uint32_t getResultBuffer(size_t command, unsigned result);
+
+  mlir::func::FuncOp fused;
+  rt::Session &session;
+  ReferenceRunner &runner;
+  const WeightSource &weights;
+  CheckOptions options;
+  std::function<void()> progress = [] {};
+  const rt::Entry *entry = nullptr;
+  std::vector<DispatchOp> dispatches;
+  std::vector<CommandRow> rows;
+  std::optional<FirstBad> firstBad;
+
+  // Of the step that runs.
+  size_t stepNumber = 0;
+  const Step *step = nullptr;
+  std::vector<int64_t> symbols;        ///< By symbol of the plan.
+  std::vector<ReferenceTensor> inputs; ///< Of the next command.
+  std::string note;                    ///< What is wrong with them.
+  /// Hash of what the last command that wrote a buffer left there, and which
+  /// one it was.
+  struct Written {
+    uint64_t hash;
+    size_t command;
+  };
+  llvm::DenseMap<uint32_t, Written> written;
+  /// Params that were found to be the model's.
+  llvm::DenseSet<uint32_t> checkedParams;
+};
+
+} // namespace weft::bisect
+
+#endif // WEFT_TOOLS_WEFTBISECT_CHECKCOMMANDS_H

@@ -1,0 +1,369 @@
+//===- weft-bisect.cpp - Finds the first place where a plan is wrong ------===//
+
+#include "compiler/Compile.h"
+#include "compiler/Dialects.h"
+#include "runtime/Llm/LanguageModel.h"
+#include "tools/common/ExitCodes.h"
+#include "tools/model/ModelOptions.h"
+#include "tools/common/ProgressBar.h"
+#include "tools/weft-bisect/Report.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/WithColor.h"
+
+#include <iostream>
+#include <random>
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::bisect;
+namespace cl = llvm::cl;
+
+namespace {
+
+constexpr const char *toolName = "weft-bisect";
+
+cl::OptionCategory category("Options of weft-bisect");
+
+tools::ModelOptions modelOptions(category);
+cl::opt<std::string>
+    planPath("plan",
+             cl::desc("The plan to check (default: MODEL is compiled); it must "
+                      "have been compiled from MODEL with the same --dtype, "
+                      "--context and --no-fuse"),
+             cl::value_desc("file.weft"), cl::cat(category));
+cl::opt<std::string> prompt("prompt", cl::desc("Text to run the model on"),
+                            cl::value_desc("text"), cl::cat(category));
+cl::opt<std::string> idsText("ids", cl::desc("Token ids to run on: \"1 2 3\""),
+                             cl::value_desc("ids"), cl::cat(category));
+cl::opt<int64_t>
+    randomIds("random-ids",
+              cl::desc("Without --prompt and --ids: run on this many random "
+                       "ids, the same each time (default 16)"),
+              cl::init(16), cl::value_desc("N"), cl::cat(category));
+cl::opt<int64_t>
+    singles("single-steps",
+            cl::desc("The last N tokens are computed one at a time, as in "
+                     "decoding (default 1)"),
+            cl::init(1), cl::value_desc("N"), cl::cat(category));
+cl::opt<double> tolerance(
+    "tolerance",
+    cl::desc("Largest error over largest element that is no difference "
+             "(default: f32 1e-4, f16 1e-2, bf16 2e-2)"),
+    cl::init(0), cl::value_desc("X"), cl::cat(category));
+cl::opt<std::string>
+    saveFolder("save",
+               cl::desc("Write the tensors of the first difference here, as "
+                        ".npy (bf16 as its raw bits, uint16)"),
+               cl::value_desc("folder"), cl::cat(category));
+cl::opt<bool> saveAll("save-all",
+                      cl::desc("With --save: the tensors of every command"),
+                      cl::cat(category));
+cl::opt<bool> json("json", cl::desc("Write the report as JSON"),
+                   cl::cat(category));
+
+constexpr const char *overview =
+    "Finds the first place where a compiled plan is wrong.\n\n"
+    "  weft-bisect models/stories260k\n"
+    "  weft-bisect MODEL --plan model.weft --prompt \"Once upon a time\"\n"
+    "  weft-bisect MODEL --save wrong/ && python3 -c 'import numpy; ...'\n\n"
+    "Runs MODEL by its definition (the decomposition of its operations, by "
+    "code "
+    "that none of\nWeft's own passes has made) after each phase up to fuse, "
+    "and "
+    "the plan by the runtime:\nthe first phase that changes the result is to "
+    "blame. Then every command of the plan is\ncompared with the definition of "
+    "what it should compute, on the very inputs it had:\nthe first command "
+    "that "
+    "differs is the wrong one, whatever the ones behind it make of it.\n\n"
+    "A fuse or graph that differs is a wrong pass; a plan that differs is a "
+    "wrong kernel\n(named), or commands put together wrongly. --no-fuse splits "
+    "a wrong kernel into its\noperations, --target=cpu:x86-64-v2 asks whether "
+    "another level is wrong too.\n\n"
+    "Exit codes: 0 no difference, 1 a difference or an error that is "
+    "explained, "
+    "2 wrong\noptions, 70 a bug in Weft.\n";
+
+int usage(const llvm::Twine &message) {
+  return tools::reportUsage(toolName, message);
+}
+
+int fail(const rt::Status &status) { return tools::finish(toolName, status); }
+
+int internal(const llvm::Twine &message) {
+  return fail(rt::Status::internal(message.str()));
+}
+
+rt::Result<std::vector<int32_t>> parseIds(StringRef text) {
+  std::vector<int32_t> ids;
+  SmallVector<StringRef> parts;
+  text.split(parts, ' ', -1, /*KeepEmpty=*/false);
+  for (StringRef part : parts)
+    if (part.getAsInteger(10, ids.emplace_back()))
+      return rt::Status::invalid("--ids has '" + part.str() +
+                                 "'; expected numbers with spaces between");
+  return ids;
+}
+
+rt::Result<std::vector<int32_t>> chooseIds(const rt::LanguageModel &model) {
+  if (prompt.getNumOccurrences())
+    return model.encodePrompt(prompt.getValue());
+  if (idsText.getNumOccurrences())
+    return parseIds(idsText);
+  const rt::ModelMeta &meta = model.getMeta();
+  std::vector<int32_t> ids(std::min<int64_t>(randomIds, meta.contextLength));
+  std::mt19937 random; // Seeded with its standard value.
+  for (int32_t &id : ids)
+    id = int32_t(random() % uint64_t(meta.vocabularySize));
+  return ids;
+}
+
+/// Adds the phase's row and keeps its outputs in `before`.
+class PhaseComparer {
+public:
+  explicit PhaseComparer(std::vector<PhaseRow> &rows) : rows(rows) {}
+
+  rt::Status add(std::string name, std::vector<NamedTensor> outputs,
+                 double tolerance) {
+    PhaseRow row;
+    row.name = std::move(name);
+    bool isFirst = rows.empty();
+    if (!isFirst) {
+      row.before = rows.back().name;
+      row.difference = compareAll(before, outputs, tolerance);
+    }
+    rt::Status status = rt::Status::ok();
+    if (row.difference.isBad() && !isSaved && !saveFolder.empty()) {
+      isSaved = true;
+      std::string folder = saveFolder + "/phase." + row.name;
+      status = saveTensors(folder, row.before, before);
+      if (status.isOk())
+        status = saveTensors(folder, row.name, outputs);
+    }
+    rows.push_back(std::move(row));
+    before = std::move(outputs);
+    return status;
+  }
+
+  void addUnchanged(std::string name) {
+    PhaseRow row;
+    row.before = rows.back().name;
+    row.name = std::move(name);
+    row.isUnchanged = true;
+    rows.push_back(std::move(row));
+  }
+
+private:
+  std::vector<PhaseRow> &rows;
+  std::vector<NamedTensor> before;
+  bool isSaved = false;
+};
+
+std::string print(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  return text;
+}
+
+/// The plan's session, exactly as large as the steps need.
+rt::Result<std::unique_ptr<rt::Session>>
+createSession(std::shared_ptr<rt::Program> program, ArrayRef<Step> steps) {
+  rt::SessionOptions sizes;
+  for (const rt::Symbol &symbol : program->getPlan().symbols) {
+    int64_t largest = std::max<int64_t>(symbol.min, 1);
+    for (const Step &step : steps)
+      if (auto it = step.symbols.find(symbol.name); it != step.symbols.end())
+        largest = std::max(largest, it->second);
+    sizes.symbols.push_back({symbol.name, largest});
+  }
+  return rt::Session::create(std::move(program), sizes);
+}
+
+size_t countOperations(func::FuncOp entry) {
+  size_t count = 0;
+  for (Operation &op : entry.getBody().front().without_terminator())
+    count += llvm::any_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>);
+  return count;
+}
+
+/// Everything after the model has been compiled and the plan been opened.
+int comparePlan(const ImportedModel &model, std::vector<PhaseModule> &phases,
+                std::shared_ptr<rt::Program> program) {
+  rt::Result<std::unique_ptr<rt::LanguageModel>> text =
+      rt::LanguageModel::create(program);
+  if (!text)
+    return fail(text.getStatus());
+  rt::Result<std::vector<int32_t>> ids = chooseIds(**text);
+  if (!ids)
+    return fail(ids.getStatus());
+  const rt::ModelMeta &meta = (*text)->getMeta();
+  rt::Result<std::vector<Step>> steps = makeSteps(meta, *ids, singles);
+  if (!steps)
+    return fail(steps.getStatus());
+  rt::Result<std::unique_ptr<rt::Session>> session =
+      createSession(program, *steps);
+  if (!session)
+    return fail(session.getStatus());
+
+  StringRef entryName = getEntryName(meta);
+  size_t work = 0;
+  for (PhaseModule &phase : phases) {
+    func::FuncOp entry = findEntry(*phase.module, entryName);
+    if (!entry)
+      return fail(rt::Status::invalid(
+          "the model has no entry '" + entryName.str() +
+          "', which the plan has; it was compiled from another model"));
+    work += countOperations(entry) * steps->size();
+  }
+  func::FuncOp fused = findEntry(*phases.back().module, entryName);
+
+  ReferenceRunner runner(*fused.getContext());
+  CheckOptions options;
+  if (tolerance.getNumOccurrences())
+    options.tolerance = tolerance;
+  options.saveFolder = saveFolder;
+  options.saveAll = saveAll;
+  CommandChecker checker(fused, **session, runner, *model.source, options);
+  if (rt::Status s = checker.verify(); !s)
+    return fail(s);
+
+  Report report;
+  report.model = model.name;
+  report.plan = planPath;
+  report.ids = *ids;
+  report.steps = steps->size();
+  tools::ProgressBar progress("comparing",
+                              work + checker.getRows().size() * steps->size());
+  PhaseComparer comparer(report.phases);
+  std::string before;
+  for (PhaseModule &phase : phases) {
+    func::FuncOp entry = findEntry(*phase.module, entryName);
+    std::string ir = print(*phase.module);
+    if (ir == before) {
+      progress.advance(countOperations(entry) * steps->size());
+      comparer.addUnchanged(phase.name);
+      continue;
+    }
+    before = std::move(ir);
+    FailureOr<std::vector<NamedTensor>> outputs = runSteps(
+        runner, entry, *steps, *model.source, [&] { progress.advance(); });
+    if (failed(outputs))
+      return internal("the reference cannot run the model after the phase " +
+                      phase.name);
+    if (rt::Status s =
+            comparer.add(phase.name, std::move(*outputs),
+                         options.tolerance.value_or(getTolerance(entry)));
+        !s)
+      return fail(s);
+  }
+  checker.setProgress([&] { progress.advance(); });
+  rt::Result<std::vector<NamedTensor>> outputs = checker.run(*steps);
+  if (!outputs)
+    return fail(outputs.getStatus());
+  if (rt::Status s =
+          comparer.add("plan", outputs.take(),
+                       options.tolerance.value_or(getTolerance(fused)));
+      !s)
+    return fail(s);
+  progress.clear();
+
+  report.commands = checker.getRows();
+  report.firstBad = checker.getFirstBad();
+  if (json)
+    report.printJson(llvm::outs());
+  else
+    report.print(std::cout);
+  return report.isSame() ? tools::exitOk : tools::exitDiagnosed;
+}
+
+rt::Result<std::shared_ptr<rt::Program>> loadPlan(const std::string &path) {
+  rt::Result<std::unique_ptr<rt::Artifact>> artifact = rt::Artifact::open(path);
+  if (!artifact)
+    return artifact.getStatus();
+  rt::Result<std::shared_ptr<rt::Device>> device = rt::createDevice("cpu", 0);
+  if (!device)
+    return device.getStatus();
+  return rt::Program::load(artifact.take(), device.take());
+}
+
+int run() {
+  if (modelOptions.input.empty() == modelOptions.synthesize.empty())
+    return usage("give either MODEL or --synthesize CONFIG");
+  if (prompt.getNumOccurrences() && idsText.getNumOccurrences())
+    return usage("give --prompt or --ids, not both");
+  if (randomIds < 1 || singles < 0)
+    return usage("--random-ids must be at least 1, --single-steps at least 0");
+  if (!(tolerance >= 0))
+    return usage("--tolerance must not be negative");
+  if (saveAll && saveFolder.empty())
+    return usage("--save-all needs --save FOLDER");
+  llvm::Expected<CompileOptions> options = modelOptions.getCompileOptions();
+  if (!options)
+    return usage(llvm::toString(options.takeError()));
+
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  // A message is about the model; the whole module behind it would hide it.
+  context.printOpOnDiagnostic(false);
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+
+  std::optional<ImportedModel> model =
+      modelOptions.import(toolName, modelOptions.input);
+  if (!model)
+    return tools::exitDiagnosed;
+  OwningOpRef<ModuleOp> module = modelOptions.build(context, *model);
+  if (!module)
+    return tools::exitDiagnosed;
+
+  std::vector<PhaseModule> phases;
+  PhaseRun phaseRun;
+  size_t fuse = *findPhase("fuse");
+  phaseRun.afterPhase = [&](const Phase &phase, ModuleOp result) {
+    if (phases.size() <= fuse)
+      phases.push_back({phase.name.str(), result.clone()});
+  };
+  std::string path = planPath;
+  llvm::FileRemover remover;
+  if (path.empty()) {
+    SmallString<128> temporary;
+    if (std::error_code error =
+            llvm::sys::fs::createTemporaryFile(toolName, "weft", temporary))
+      return tools::reportDiagnosed(toolName, "cannot make a temporary file: " +
+                                                  error.message());
+    remover.setFile(temporary);
+    path = temporary.str();
+    ArtifactOptions artifact;
+    artifact.path = path;
+    artifact.keepIr = false;
+    artifact.tokenizerFiles = model->tokenizerFiles;
+    if (failed(compileToArtifact(*module, *model->source, *options, phaseRun,
+                                 artifact)))
+      return internal("the model cannot be compiled");
+  } else {
+    phaseRun.last = fuse;
+    if (failed(runPhases(*module, *options, phaseRun)))
+      return internal("the model cannot be compiled");
+  }
+  rt::Result<std::shared_ptr<rt::Program>> program = loadPlan(path);
+  if (!program)
+    return fail(program.getStatus());
+  return comparePlan(*model, phases, program.take());
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  if (!cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs()))
+    return tools::exitUsage;
+  return tools::runMain(toolName, run);
+}
