@@ -4,8 +4,8 @@
 #include "compiler/Dialects.h"
 #include "runtime/Llm/LanguageModel.h"
 #include "tools/common/ExitCodes.h"
-#include "tools/model/ModelOptions.h"
 #include "tools/common/ProgressBar.h"
+#include "tools/model/ModelOptions.h"
 #include "tools/weft-bisect/Report.h"
 
 #include "mlir/IR/Diagnostics.h"

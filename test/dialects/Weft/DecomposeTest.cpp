@@ -31,6 +31,21 @@ TEST_F(DecomposeTest, EmbedPicksAndScalesRows) {
     }
 }
 
+TEST_F(DecomposeTest, EmbedReadsPackedRows) {
+  // Rows 0 to 6 of 5 elements in panels of 4 rows, two elements side by side.
+  Tensor ids("?xi32", {4}, {3, 0, 6, 4});
+  Tensor table = random("2x3x4x2xf32", {2, 3, 4, 2}), x("?x5xf32", {4, 5});
+  ASSERT_EQ(run("%x = weft.embed %ids, %table layout <columns = 4, group = 2>"
+                " : (tensor<?xi32>, tensor<2x3x4x2xf32>) -> tensor<?x5xf32>",
+                {{"ids", &ids}, {"table", &table}}, {{"x", &x}}),
+            "");
+  for (int64_t i = 0; i < 4; ++i)
+    for (int64_t j = 0; j < 5; ++j) {
+      auto row = static_cast<int64_t>(ids.at(i));
+      EXPECT_EQ(x.at(i, j), table.at(row / 4, j / 2, row % 4, j % 2));
+    }
+}
+
 /// x / sqrt(mean(x^2) + epsilon) * (weight + offset) of rows of `size`.
 static std::vector<double> rmsNorm(const Tensor &x, const Tensor &weight,
                                    double epsilon, double offset) {
