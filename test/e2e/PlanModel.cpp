@@ -2,6 +2,7 @@
 
 #include "test/e2e/PlanModel.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 using namespace weft;
@@ -17,39 +18,65 @@ template <typename T> static T check(rt::Result<T> result) {
   return result.take();
 }
 
-PlanModel::PlanModel(const std::string &path, int64_t tokensPerStep,
-                     unsigned threads)
-    : model(check(rt::LanguageModel::open(path, threads))) {
+PlanModel::PlanModel(const std::string &path, PlanModelOptions options)
+    : model(check(rt::LanguageModel::open(path, options.threads))) {
   rt::GenerationSessionOptions sizes;
-  sizes.tokensPerStep = tokensPerStep;
-  sizes.logitsPerStep = tokensPerStep;
+  sizes.tokensPerStep = options.tokensPerStep;
+  sizes.logitsPerStep = options.tokensPerStep;
+  sizes.sequences = options.sequences;
+  sizes.contextLength = options.contextLength;
   session = check(model->createSession(sizes));
 }
 
 Table PlanModel::computeLogits(std::span<const int32_t> ids) {
-  Table table;
-  table.columns = model->getMeta().vocabularySize;
+  std::vector<int32_t> text(ids.begin(), ids.end());
+  return computeLogits(std::span(&text, 1)).front();
+}
+
+std::vector<Table>
+PlanModel::computeLogits(std::span<const std::vector<int32_t>> texts) {
+  const int64_t width = model->getMeta().vocabularySize;
+  std::vector<Table> tables;
+  std::vector<std::span<const int32_t>> spans(texts.begin(), texts.end());
+  for (const std::vector<int32_t> &text : texts) {
+    int64_t rows = int64_t(text.size());
+    tables.push_back({rows, width, std::vector<float>(size_t(rows * width))});
+  }
   check(getGenerator().computeLogits(
-      std::span(&ids, 1), [&](size_t, int64_t, std::span<const float> logits) {
-        ++table.rows;
-        table.values.insert(table.values.end(), logits.begin(), logits.end());
+      spans, [&](size_t text, int64_t row, std::span<const float> logits) {
+        std::copy(logits.begin(), logits.end(),
+                  tables[text].values.begin() + row * width);
         return rt::Status::ok();
       }));
-  return table;
+  return tables;
 }
 
 std::vector<int32_t> PlanModel::generateGreedily(std::span<const int32_t> ids,
                                                  int64_t count) {
+  std::vector<int32_t> prompt(ids.begin(), ids.end());
+  return generateTogether(std::span(&prompt, 1), count).front().ids;
+}
+
+std::vector<rt::GenerationResult>
+PlanModel::generateTogether(std::span<const std::vector<int32_t>> prompts,
+                            int64_t count) {
   rt::Generator &generator = getGenerator();
-  rt::GenerationRequest request;
-  request.sequence = generator.addSequence();
-  request.options.maxTokens = count;
-  request.options.ignoreEos = true;
-  check(generator.append(request.sequence, ids));
-  rt::GenerationResult result = check(generator.generate(request));
-  check(generator.removeSequence(request.sequence));
-  check(result.status);
-  return result.ids;
+  std::vector<rt::GenerationRequest> requests;
+  for (const std::vector<int32_t> &prompt : prompts) {
+    rt::GenerationRequest &request = requests.emplace_back();
+    request.sequence = generator.addSequence();
+    request.options.maxTokens = count;
+    request.options.ignoreEos = true;
+    request.options.logProbabilities = true;
+    check(generator.append(request.sequence, prompt));
+  }
+  std::vector<rt::GenerationResult> results =
+      check(generator.generate(requests));
+  for (size_t i = 0; i < requests.size(); ++i) {
+    check(generator.removeSequence(requests[i].sequence));
+    check(results[i].status);
+  }
+  return results;
 }
 
 std::string PlanModel::continueText(std::string_view prompt, int64_t count) {
@@ -66,4 +93,56 @@ std::string PlanModel::continueText(std::string_view prompt, int64_t count) {
 double PlanModel::computeLoss(std::span<const int32_t> ids, int64_t window) {
   rt::Score score = check(getGenerator().scoreWindows(ids, window));
   return score.negativeLogLikelihood / double(score.logProbabilities.size());
+}
+
+PlanEncoder::PlanEncoder(const std::string &path, unsigned threads) {
+  std::shared_ptr<const rt::Artifact> artifact =
+      check(rt::Artifact::open(path));
+  program = check(
+      rt::Program::load(artifact, check(rt::createDevice("cpu", threads))));
+  meta = check(rt::ModelMeta::parse(program->getPlan().metaJson));
+  // Several texts of the longest length in one step.
+  const rt::SymbolValue limits[] = {{"tokens", 4 * meta.contextLength},
+                                    {"sequences", 8}};
+  session =
+      check(rt::Session::create(program, {.symbols = {limits[0], limits[1]}}));
+}
+
+std::vector<Table>
+PlanEncoder::encode(std::span<const std::vector<int32_t>> texts) {
+  std::vector<int32_t> tokens, positions, sequenceIds, starts = {0};
+  for (const std::vector<int32_t> &text : texts) {
+    tokens.insert(tokens.end(), text.begin(), text.end());
+    for (size_t i = 0; i < text.size(); ++i) {
+      positions.push_back(int32_t(i));
+      sequenceIds.push_back(int32_t(starts.size()) - 1);
+    }
+    starts.push_back(int32_t(tokens.size()));
+  }
+  std::vector<int32_t> types(tokens.size(), 0);
+  const int64_t rowShape[] = {int64_t(tokens.size())};
+  const int64_t startShape[] = {int64_t(starts.size())};
+  const int64_t outputShape[] = {rowShape[0], meta.hiddenSize};
+  auto argument = [](const char *name, std::vector<int32_t> &values,
+                     std::span<const int64_t> shape) {
+    return rt::Argument{name, {values.data(), rt::DType::I32, shape}};
+  };
+  const rt::Argument inputs[] = {
+      argument("tokens", tokens, rowShape),
+      argument("positions", positions, rowShape),
+      argument("token_types", types, rowShape),
+      argument("sequence_ids", sequenceIds, rowShape),
+      argument("sequence_starts", starts, startShape)};
+  std::vector<float> hidden(size_t(outputShape[0] * outputShape[1]));
+  const rt::Argument outputs[] = {
+      {"hidden", {hidden.data(), rt::DType::F32, outputShape}}};
+  check(session->run("encode", inputs, outputs));
+
+  std::vector<Table> tables;
+  for (size_t i = 0; i < texts.size(); ++i)
+    tables.push_back({starts[i + 1] - starts[i],
+                      outputShape[1],
+                      {hidden.begin() + starts[i] * outputShape[1],
+                       hidden.begin() + starts[i + 1] * outputShape[1]}});
+  return tables;
 }

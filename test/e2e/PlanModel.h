@@ -11,20 +11,32 @@
 
 namespace weft::e2e {
 
+struct PlanModelOptions {
+  int64_t tokensPerStep = 512; ///< 1 computes prompts token by token.
+  unsigned threads = 0;        ///< As of createDevice.
+  int64_t sequences = 1;       ///< That are in the cache at the same time.
+  int64_t contextLength = 0;   ///< 0: the model's.
+};
+
 /// Runs a decoder plan the ways that golden files record. Everything that can
 /// go wrong throws std::runtime_error with the status's sentence.
 class PlanModel {
 public:
-  /// `tokensPerStep` 1 computes prompts token by token.
-  explicit PlanModel(const std::string &path, int64_t tokensPerStep = 512,
-                     unsigned threads = 0);
+  explicit PlanModel(const std::string &path, PlanModelOptions options = {});
 
   /// Logits [ids, vocabulary] of one text, for compareOutputs.
   Table computeLogits(std::span<const int32_t> ids);
+  /// The same of several texts that share steps.
+  std::vector<Table>
+  computeLogits(std::span<const std::vector<int32_t>> texts);
   /// `count` greedy ids behind a prompt, for compareGreedy; end-of-sequence ids
   /// do not end it.
   std::vector<int32_t> generateGreedily(std::span<const int32_t> ids,
                                         int64_t count);
+  /// The same for several prompts together, with log probabilities.
+  std::vector<rt::GenerationResult>
+  generateTogether(std::span<const std::vector<int32_t>> prompts,
+                   int64_t count);
   /// The greedy text behind a prompt, at most `count` tokens.
   std::string continueText(std::string_view prompt, int64_t count);
   /// Mean loss in nats per token over windows that each predict `window` ids.
@@ -45,6 +57,28 @@ public:
 private:
   std::unique_ptr<rt::LanguageModel> model;
   std::unique_ptr<rt::GenerationSession> session;
+};
+
+/// Runs the entry `encode` of an encoder plan. Throws as PlanModel does.
+class PlanEncoder {
+public:
+  explicit PlanEncoder(const std::string &path, unsigned threads = 0);
+
+  /// Hidden states [ids, hidden] of each text; all share one step. Token types
+  /// are 0.
+  std::vector<Table> encode(std::span<const std::vector<int32_t>> texts);
+
+  RunModel asRunModel() {
+    return [this](std::span<const int32_t> ids) {
+      std::vector<int32_t> text(ids.begin(), ids.end());
+      return encode(std::span(&text, 1)).front();
+    };
+  }
+
+private:
+  std::shared_ptr<rt::Program> program;
+  std::unique_ptr<rt::Session> session;
+  rt::ModelMeta meta;
 };
 
 } // namespace weft::e2e

@@ -16,7 +16,7 @@ TEST(PlanModel, RunsAPlanTheWaysThatGoldenFilesRecord) {
                      std::to_string(getpid()) + ".weft";
   ASSERT_TRUE(toy::writeFile(path));
   for (int64_t tokensPerStep : {1, 5, 512}) {
-    e2e::PlanModel model(path, tokensPerStep, 1);
+    e2e::PlanModel model(path, {.tokensPerStep = tokensPerStep, .threads = 1});
     std::vector<int32_t> ids = toy::storyIds();
     e2e::Table logits = model.computeLogits(std::span(ids).first(20));
     ASSERT_EQ(logits.rows, 20);

@@ -1,0 +1,165 @@
+// Every family and element type on random weights against the reference, and
+// every way to compute the same text against every other, bit for bit.
+
+#include "test/e2e/AgainstReference.h"
+#include "test/e2e/CompileModel.h"
+#include "test/e2e/PlanModel.h"
+
+#include <gtest/gtest.h>
+
+using namespace weft;
+using namespace weft::e2e;
+using reference::RandomOptions;
+
+namespace {
+
+constexpr uint64_t kSeed = 20;
+/// Shorter than, as long as, and longer than one and two chunks of 7 and a
+/// cache block of 64.
+constexpr int64_t kLengths[] = {1, 2, 7, 8, 33, 63, 64, 65, 70};
+
+struct Param {
+  std::string family;
+  reference::ElementType type;
+};
+
+std::string describe(const Param &param) {
+  return param.family + "_" + std::string(spelling(param.type));
+}
+
+PlanStore &plans() {
+  static PlanStore store("random-models");
+  return store;
+}
+
+RandomOptions makeOptions(const Param &param) {
+  RandomOptions options;
+  options.family = param.family;
+  options.elementType = param.type;
+  options.seed = kSeed;
+  options.maxPositions = 128;
+  options.window =
+      param.family == "mistral" || param.family.starts_with("gemma") ? 9 : 0;
+  options.layers = param.family.starts_with("gemma3") ? 3 : 2;
+  options.tied = param.family.starts_with("gemma");
+  options.attentionBias = param.family == "llama";
+  options.mlpBias = param.family == "llama";
+  options.normalizeExpertWeights = false;
+  return options;
+}
+
+class RandomModels : public testing::TestWithParam<Param> {
+protected:
+  void SetUp() override {
+    RecordProperty("seed", std::to_string(kSeed));
+    plan = plans().compile(describe(GetParam()), makeOptions(GetParam()));
+    folder = plans().getCheckpoint(describe(GetParam()));
+    prompts = randomPrompts(kLengths, makeOptions(GetParam()).vocabulary,
+                            kSeed);
+  }
+
+  std::string plan;
+  std::filesystem::path folder;
+  std::vector<std::vector<int32_t>> prompts;
+};
+
+/// Of logits or hidden states with a standard deviation of about 1.
+double toleranceOf(reference::ElementType type) {
+  switch (type) {
+  case reference::ElementType::F32:
+    return 1e-4;
+  case reference::ElementType::F16:
+    return 5e-3;
+  case reference::ElementType::BF16:
+    return 2e-2;
+  }
+  return 0;
+}
+
+TEST_P(RandomModels, OutputsAgreeWithTheReference) {
+  auto model = reference::Transformer::load(folder);
+  double largest = 0;
+  std::string report;
+  if (model.config().isEncoder()) {
+    PlanEncoder encoder(plan);
+    report = compareWithReference(model, prompts, encoder.asRunModel(),
+                                  toleranceOf(GetParam().type), &largest);
+  } else {
+    PlanModel compiled(plan);
+    report = compareWithReference(model, prompts, compiled.asRunModel(),
+                                  toleranceOf(GetParam().type), &largest);
+  }
+  EXPECT_EQ(report, "") << "seed " << kSeed;
+  std::cout << describe(GetParam()) << ": largest difference " << largest
+            << "\n";
+}
+
+TEST_P(RandomModels, EveryWayToComputeATextGivesTheSameBits) {
+  if (GetParam().family == "bert") {
+    std::vector<Table> expected = PlanEncoder(plan, 1).encode(prompts);
+    PlanEncoder encoder(plan, 2);
+    for (size_t i = 0; i < prompts.size(); ++i)
+      EXPECT_EQ(encoder.encode({&prompts[i], 1})[0].values, expected[i].values)
+          << "prompt " << i;
+    return;
+  }
+  std::vector<Table> expected;
+  PlanModel whole(plan, {.threads = 1});
+  for (const std::vector<int32_t> &prompt : prompts)
+    expected.push_back(whole.computeLogits(prompt));
+  struct Way {
+    const char *name;
+    PlanModelOptions options;
+  };
+  const int64_t count = std::size(kLengths);
+  for (const Way &way :
+       {Way{"two threads", {.threads = 2}},
+        {"token by token", {.tokensPerStep = 1, .threads = 1}},
+        {"chunks of 7", {.tokensPerStep = 7, .threads = 1}},
+        {"together", {.threads = 2, .sequences = count}},
+        {"together in chunks of 7",
+         {.tokensPerStep = 7, .threads = 1, .sequences = count}}}) {
+    PlanModel model(plan, way.options);
+    std::vector<Table> tables = model.computeLogits(prompts);
+    for (size_t i = 0; i < prompts.size(); ++i)
+      EXPECT_EQ(tables[i].values, expected[i].values)
+          << way.name << ", prompt " << i;
+  }
+}
+
+TEST_P(RandomModels, GreedyIdsTogetherAreThoseAlone) {
+  if (GetParam().family == "bert")
+    GTEST_SKIP() << "an encoder";
+  PlanModel alone(plan, {.threads = 1});
+  PlanModel together(
+      plan, {.tokensPerStep = 50, .threads = 2, .sequences = prompts.size()});
+  auto results = together.generateTogether(prompts, 12);
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    auto expected = alone.generateTogether({&prompts[i], 1}, 12).front();
+    EXPECT_EQ(results[i].ids, expected.ids) << "prompt " << i;
+    EXPECT_EQ(results[i].logProbabilities, expected.logProbabilities)
+        << "prompt " << i;
+  }
+  if (GetParam().type != reference::ElementType::F32)
+    return;
+  auto model = reference::Transformer::load(folder);
+  EXPECT_EQ(compareGreedyWithReference(model, std::span(prompts).first(5), 12,
+                                       alone.asRunGreedy(), 2e-4),
+            "");
+}
+
+std::vector<Param> allParams() {
+  using enum reference::ElementType;
+  std::vector<Param> params;
+  for (const char *family :
+       {"llama", "mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe", "gemma2",
+        "gemma3_text", "phi3", "gpt2", "gpt_neox", "bert"})
+    for (reference::ElementType type : {F32, BF16, F16})
+      params.push_back({family, type});
+  return params;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RandomModels, testing::ValuesIn(allParams()),
+                         [](const auto &info) { return describe(info.param); });
+
+} // namespace
