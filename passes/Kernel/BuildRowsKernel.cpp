@@ -26,6 +26,10 @@ public:
 
   LogicalResult build() {
     for (Operation *op : k.getOps()) {
+      if (isa<RmsNormOp, LayerNormOp>(op) &&
+          cast<RankedTensorType>(op->getResult(0).getType()).getRank() != 2)
+        return op->emitOpError("of rows must have a matrix, not ")
+               << op->getResult(0).getType();
       LogicalResult result =
           TypeSwitch<Operation *, LogicalResult>(op)
               .Case([&](EmbedOp embed) { return buildEmbed(embed); })

@@ -45,8 +45,12 @@ ProgramShape getShape(DispatchOp dispatch, ArrayAttr schedules) {
         (isa<arith::ArithDialect>(op.getDialect()) &&
          !op.hasTrait<OpTrait::ConstantLike>()))
       shape.description.push_back(op.getName().stripDialect());
-    if (isa<LinearOp, GroupedLinearOp, AttentionOp, RopeOp, CacheAppendOp>(
-            op) &&
+    // A norm of heads has tokens as rows like the operations that follow it.
+    auto norm = dyn_cast<RmsNormOp>(op);
+    bool ofHeads = norm && norm.getType().getRank() == 3;
+    if ((ofHeads ||
+         isa<LinearOp, GroupedLinearOp, AttentionOp, RopeOp, CacheAppendOp>(
+             op)) &&
         !root)
       root = &op;
   }

@@ -109,6 +109,10 @@ Value KernelBuilder::applyElementwise(Operation *op, ValueRange tiles) {
                      .Case([&](SoftcapOp cap) {
                        return softcap(x[0], cap.getCap().convertToDouble());
                      })
+                     .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) {
+                       // The tile is f32 already; rounding comes last.
+                       return x[0];
+                     })
                      .Default([&](Operation *other) -> Value {
                        // Elementwise arith and math: the same operation on f32
                        // tiles.

@@ -1,6 +1,8 @@
 #include "test/e2e/AgainstReference.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <random>
 
 using namespace weft;
@@ -23,9 +25,8 @@ weft::e2e::randomPrompts(std::span<const int64_t> lengths, int64_t vocabulary,
   return prompts;
 }
 
-std::string weft::e2e::compareWithReference(
-    const Transformer &model, std::span<const std::vector<int32_t>> prompts,
-    const RunModel &run, double tolerance, double *largest) {
+static Golden computeExpected(const Transformer &model,
+                              std::span<const std::vector<int32_t>> prompts) {
   Golden expected;
   for (const std::vector<int32_t> &ids : prompts) {
     Matrix output =
@@ -36,7 +37,32 @@ std::string weft::e2e::compareWithReference(
                                output.columns,
                                {output.values.begin(), output.values.end()}}});
   }
-  return compareOutputs(expected, run, tolerance, largest);
+  return expected;
+}
+
+std::string weft::e2e::compareWithReference(
+    const Transformer &model, std::span<const std::vector<int32_t>> prompts,
+    const RunModel &run, double tolerance, double *largest) {
+  return compareOutputs(computeExpected(model, prompts), run, tolerance,
+                        largest);
+}
+
+double weft::e2e::relativeError(const Transformer &model,
+                                std::span<const std::vector<int32_t>> prompts,
+                                const RunModel &run) {
+  double differences = 0, squares = 0;
+  for (const GoldenCase &entry : computeExpected(model, prompts).cases) {
+    Table actual = run(entry.ids);
+    if (actual.values.size() != entry.output.values.size())
+      return std::numeric_limits<double>::infinity();
+    for (size_t i = 0; i < actual.values.size(); ++i) {
+      double expected = entry.output.values[i];
+      differences +=
+          (actual.values[i] - expected) * (actual.values[i] - expected);
+      squares += expected * expected;
+    }
+  }
+  return std::sqrt(differences / squares);
 }
 
 // Whether the outputs at a position depend on how many positions follow.

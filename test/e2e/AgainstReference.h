@@ -27,6 +27,13 @@ std::string compareWithReference(const reference::Transformer &model,
                                  const RunModel &run, double tolerance,
                                  double *largest = nullptr);
 
+/// The square root of the sum of squared differences over that of squared
+/// expected values, of all prompts together: how good a result is whose single
+/// values are rounded to few bits.
+double relativeError(const reference::Transformer &model,
+                     std::span<const std::vector<int32_t>> prompts,
+                     const RunModel &run);
+
 /// Lets `run` decode `count` ids greedily from every prompt. Each id must have
 /// the largest logit of the reference given the ids before it, or one that is
 /// less than `margin` below: two logits that close may be swapped by rounding.

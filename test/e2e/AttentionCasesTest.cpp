@@ -207,8 +207,8 @@ TEST(A17, CrossingTheOriginalContextRecomputes) {
   const int64_t lengths[] = {10, 15, 16, 17, 22, 70};
   auto prompts = randomPrompts(lengths, 64, 17);
   PlanModel model(plan, {.threads = 1, .sequences = 2});
-  EXPECT_EQ(
-      compareWithReference(reference, prompts, model.asRunModel(), 1e-4), "");
+  EXPECT_EQ(compareWithReference(reference, prompts, model.asRunModel(), 1e-4),
+            "");
 
   // Generation: prompt 10, 12 more; each equals a fresh run of its prefix.
   EXPECT_EQ(compareGreedyWithReference(reference, {prompts.data(), 1}, 12,
@@ -239,7 +239,8 @@ TEST(A17, CrossingTheOriginalContextRecomputes) {
 
 class A39 : public testing::Test {
 protected:
-  A39() : model(plans().compile("a39", smallOptions("qwen3")), {.threads = 1}) {}
+  A39()
+      : model(plans().compile("a39", smallOptions("qwen3")), {.threads = 1}) {}
 
   rt::GenerationResult generate(rt::SequenceId id, int64_t count,
                                 std::vector<int32_t> stopIds = {}) {

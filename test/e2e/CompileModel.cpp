@@ -65,8 +65,8 @@ void weft::e2e::compileModel(const fs::path &checkpoint,
   build.name = model->name;
   build.activationType = build.cacheType = build.weightType =
       findType(settings.dtype);
-  mlir::OwningOpRef<mlir::ModuleOp> module = buildModel(
-      context, model->config, model->weights, *model->source, build);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      buildModel(context, model->config, model->weights, *model->source, build);
   if (!module)
     fail();
 

@@ -116,6 +116,11 @@ TEST_P(AgainstReference, TheReferencePassesAndMistakesDoNot) {
   };
   EXPECT_EQ(compareWithReference(model, prompts, runWithError(0), 1e-5), "");
   EXPECT_NE(compareWithReference(model, prompts, runWithError(1e-3), 1e-5), "");
+  EXPECT_LT(relativeError(model, prompts, runWithError(0)), 1e-5);
+  // Logits have a standard deviation of about 1; one of 48 differs by 1 in each
+  // prompt of 6 rows on average.
+  EXPECT_NEAR(relativeError(model, prompts, runWithError(1)),
+              std::sqrt(1. / (6 * 48)), 0.02);
 
   auto greedy = [&](std::span<const int32_t> ids, int64_t count) {
     return model.greedy(ids, count);

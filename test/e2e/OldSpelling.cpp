@@ -1,4 +1,5 @@
-//===- OldSpelling.cpp - A checkpoint as older software would have saved it ===//
+//===- OldSpelling.cpp - A checkpoint as older software would have saved it
+//===//
 
 #include "test/e2e/OldSpelling.h"
 
@@ -48,16 +49,15 @@ static void spellLayers(json &config, const std::string &family) {
       rule[i] = i % 2 == 0;
   } else if (family == "gemma3_text") {
     config.erase("_sliding_window_pattern");
-    size_t pattern =
-        size_t(std::find(slides.begin(), slides.end(), false) -
-               slides.begin()) +
-        1;
+    size_t pattern = size_t(std::find(slides.begin(), slides.end(), false) -
+                            slides.begin()) +
+                     1;
     config["sliding_window_pattern"] = pattern;
     for (size_t i = 0; i < rule.size(); ++i)
       rule[i] = (i + 1) % pattern != 0;
   } else {
-    size_t first = size_t(std::find(slides.begin(), slides.end(), true) -
-                          slides.begin());
+    size_t first =
+        size_t(std::find(slides.begin(), slides.end(), true) - slides.begin());
     config["max_window_layers"] = first;
     for (size_t i = first; i < rule.size(); ++i)
       rule[i] = true;

@@ -103,7 +103,7 @@ PlanEncoder::PlanEncoder(const std::string &path, unsigned threads) {
   meta = check(rt::ModelMeta::parse(program->getPlan().metaJson));
   // Several texts of the longest length in one step.
   const rt::SymbolValue limits[] = {{"tokens", 4 * meta.contextLength},
-                                    {"sequences", 8}};
+                                    {"sequences", 16}};
   session =
       check(rt::Session::create(program, {.symbols = {limits[0], limits[1]}}));
 }
@@ -136,7 +136,9 @@ PlanEncoder::encode(std::span<const std::vector<int32_t>> texts) {
   std::vector<float> hidden(size_t(outputShape[0] * outputShape[1]));
   const rt::Argument outputs[] = {
       {"hidden", {hidden.data(), rt::DType::F32, outputShape}}};
-  check(session->run("encode", inputs, outputs));
+  // sequence_starts has sequences + 1 elements, which names no symbol.
+  const rt::SymbolValue sequences = {"sequences", int64_t(texts.size())};
+  check(session->run("encode", inputs, outputs, {&sequences, 1}));
 
   std::vector<Table> tables;
   for (size_t i = 0; i < texts.size(); ++i)

@@ -27,8 +27,7 @@ public:
   /// Logits [ids, vocabulary] of one text, for compareOutputs.
   Table computeLogits(std::span<const int32_t> ids);
   /// The same of several texts that share steps.
-  std::vector<Table>
-  computeLogits(std::span<const std::vector<int32_t>> texts);
+  std::vector<Table> computeLogits(std::span<const std::vector<int32_t>> texts);
   /// `count` greedy ids behind a prompt, for compareGreedy; end-of-sequence ids
   /// do not end it.
   std::vector<int32_t> generateGreedily(std::span<const int32_t> ids,

@@ -150,13 +150,17 @@ static void addFileCases(std::vector<Malformation> &to) {
         return h.dump();
       },
       kQuery));
-  to.push_back(header(
-      "MissingTensor", "a tensor that the config needs is missing",
-      [](json h) {
-        h.erase(kQuery);
-        return h.dump();
-      },
-      kQuery));
+  to.push_back({"MissingTensor", "a tensor that the config needs is missing",
+                kQuery, [](const fs::path &folder) {
+                  RandomOptions options = tinyLlama();
+                  writeRandomCheckpoint(folder, options);
+                  std::vector<NamedTensor> tensors = makeTensors(options);
+                  std::erase_if(tensors, [](const NamedTensor &tensor) {
+                    return tensor.name == kQuery;
+                  });
+                  writeSafetensors(folder / "model.safetensors", tensors,
+                                   options.elementType);
+                }});
   to.push_back(header(
       "EntryNotObject", "a tensor's entry is a number",
       [](json h) {

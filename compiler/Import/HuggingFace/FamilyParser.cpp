@@ -13,6 +13,17 @@ namespace weft {
 
 void FamilyParser::readSizes(const FamilyDefaults &defaults,
                              const FamilyKeys &keys) {
+  // Files always have these. Where one has lost them, the default seldom fits
+  // the weights, and their shapes alone would not tell why.
+  for (auto [key, absent] :
+       {std::pair(StringRef("vocab_size"), defaults.vocabSize),
+        {keys.hidden, defaults.hiddenSize},
+        {keys.layers, defaults.layerCount},
+        {keys.heads, defaults.headCount}})
+    if (!reader.has(key))
+      reader.getReport().warning(
+          reader.getWhere() + ": " + key, "no such key", "a number",
+          "the family's default, " + Twine(absent) + ", is used");
   config.vocabSize =
       reader.getInt("vocab_size", defaults.vocabSize, 1, maxConfigSize);
   config.hiddenSize =

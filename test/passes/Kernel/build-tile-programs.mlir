@@ -67,3 +67,20 @@ func.func @attention(%q: tensor<?x4x16xf32> {weft.name = "q", weft.symbols = ["t
   }
   return %0 : tensor<?x4x16xf32>
 }
+
+// -----
+
+// Tiles are f32 between a load and a store, so a conversion leaves nothing
+// between them.
+
+// CHECK-LABEL: tile.program @extf
+//       CHECK:   %[[X:.*]] = tile.load {{.*}} : memref<?x64xbf16>{{.*}}tensor<1x64xbf16>
+//       CHECK:   %[[WIDE:.*]] = arith.extf %[[X]] : tensor<1x64xbf16> to tensor<1x64xf32>
+//  CHECK-NEXT:   tile.store %[[WIDE]]
+func.func @widen(%x: tensor<?x64xbf16> {weft.name = "x", weft.symbols = ["tokens"]}) -> tensor<?x64xf32> {
+  %0 = weft.dispatch "hidden" (%a = %x : tensor<?x64xbf16>) -> (tensor<?x64xf32>) {
+    %1 = arith.extf %a : tensor<?x64xbf16> to tensor<?x64xf32>
+    weft.yield %1 : tensor<?x64xf32>
+  }
+  return %0 : tensor<?x64xf32>
+}
