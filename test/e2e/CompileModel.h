@@ -17,8 +17,8 @@ namespace weft::e2e {
 
 struct CompileSettings {
   /// CPU levels by name; empty: the highest that this machine has.
-  std::vector<std::string> levels;
-  std::string dtype; ///< "f32", "f16", "bf16"; empty: the checkpoint's.
+  std::vector<std::string> levels = {};
+  std::string dtype = {}; ///< "f32", "f16", "bf16"; empty: the checkpoint's.
   bool fuse = true;
   int64_t context = 0; ///< 0: the model's.
   bool keepIr = false;

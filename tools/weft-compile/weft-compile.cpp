@@ -3,8 +3,8 @@
 #include "compiler/Compile.h"
 #include "compiler/Dialects.h"
 #include "tools/common/ExitCodes.h"
-#include "tools/model/ModelOptions.h"
 #include "tools/common/ProgressBar.h"
+#include "tools/model/ModelOptions.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Diagnostics.h"
