@@ -84,3 +84,20 @@ func.func @widen(%x: tensor<?x64xbf16> {weft.name = "x", weft.symbols = ["tokens
   }
   return %0 : tensor<?x64xf32>
 }
+
+// -----
+
+// A norm of heads that no other operation joins has all heads of a token in an
+// item.
+
+// CHECK-LABEL: tile.program @rms_norm
+//       CHECK:   scf.for {{.*}} = %c0{{.*}} to %c4{{.*}}
+//       CHECK:     tile.load {{.*}} -> tensor<1x16xf32>
+//       CHECK:     tile.store
+func.func @head_norm(%x: tensor<?x4x16xf32> {weft.name = "x", weft.symbols = ["tokens"]}, %n: tensor<16xf32>) -> tensor<?x4x16xf32> {
+  %0 = weft.dispatch "norm" (%a = %x : tensor<?x4x16xf32>, %b = %n : tensor<16xf32>) -> (tensor<?x4x16xf32>) {
+    %1 = weft.rms_norm %a, %b {epsilon = 1.0e-5 : f32} : tensor<?x4x16xf32>, tensor<16xf32>
+    weft.yield %1 : tensor<?x4x16xf32>
+  }
+  return %0 : tensor<?x4x16xf32>
+}
