@@ -34,3 +34,15 @@ func.func @two_results(%x: tensor<?x64xi32>) -> tensor<?x64xi32> {
   }
   return %0 : tensor<?x64xi32>
 }
+
+// -----
+
+#schedule = #tile.cpu_schedule<level = "x86-64-v4", rows = 6, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 48, column_block = 64, mma = fma>
+func.func @norm_of_heads(%x: tensor<?x4x16xf32>, %n: tensor<16xf32>) -> tensor<?x4x16xf32> {
+  %0 = weft.dispatch "norm" (%a = %x : tensor<?x4x16xf32>, %b = %n : tensor<16xf32>) attributes {schedules = [#schedule]} -> (tensor<?x4x16xf32>) {
+    // expected-error @+1 {{of rows must have a matrix, not}}
+    %1 = weft.layer_norm %a, %b {epsilon = 1.0e-5 : f32} : tensor<?x4x16xf32>, tensor<16xf32>
+    weft.yield %1 : tensor<?x4x16xf32>
+  }
+  return %0 : tensor<?x4x16xf32>
+}
