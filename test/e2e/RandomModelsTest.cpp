@@ -154,6 +154,70 @@ TEST_P(RandomModels, GreedyIdsTogetherAreThoseAlone) {
             "");
 }
 
+struct Rope {
+  const char *name, *family;
+  nlohmann::json dict;
+};
+
+class RandomRopes : public testing::TestWithParam<Rope> {};
+
+TEST_P(RandomRopes, OutputsAgreeWithTheReference) {
+  const auto &[name, family, dict] = GetParam();
+  RandomOptions options;
+  options.family = family;
+  options.seed = kSeed;
+  options.maxPositions = 128;
+  options.rope = dict;
+  for (bool oldSpelling : {false, true}) {
+    options.oldSpelling = oldSpelling;
+    std::string plan = name + std::string(oldSpelling ? "-old" : "-new");
+    PlanModel compiled(plans().compile(plan, options));
+    auto model = reference::Transformer::load(plans().getCheckpoint(plan));
+    auto prompts = randomPrompts(kLengths, options.vocabulary, kSeed);
+    EXPECT_EQ(compareWithReference(model, prompts, compiled.asRunModel(), 1e-4),
+              "")
+        << plan << ", seed " << kSeed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RandomRopes,
+    testing::Values(
+        Rope{"linear", "llama", {{"rope_type", "linear"}, {"factor", 4.0}}},
+        Rope{"dynamic", "llama", {{"rope_type", "dynamic"}, {"factor", 4.0}}},
+        Rope{"yarn",
+             "qwen3",
+             {{"rope_type", "yarn"},
+              {"factor", 4.0},
+              {"original_max_position_embeddings", 32}}},
+        Rope{"yarn_scaled",
+             "llama",
+             {{"rope_type", "yarn"},
+              {"factor", 4.0},
+              {"original_max_position_embeddings", 32},
+              {"beta_fast", 16.0},
+              {"beta_slow", 2.0},
+              {"mscale", 1.0},
+              {"mscale_all_dim", 0.5},
+              {"truncate", false}}},
+        Rope{"llama3",
+             "llama",
+             {{"rope_type", "llama3"},
+              {"factor", 8.0},
+              {"low_freq_factor", 1.0},
+              {"high_freq_factor", 4.0},
+              {"original_max_position_embeddings", 32}}},
+        Rope{"longrope_partial",
+             "phi3",
+             {{"rope_type", "longrope"},
+              {"partial_rotary_factor", 0.5},
+              {"short_factor", {1.0, 1.1, 1.2, 1.3}},
+              {"long_factor", {1.0, 2.0, 4.0, 8.0}},
+              {"original_max_position_embeddings", 64}}},
+        Rope{"partial", "gpt_neox", {{"partial_rotary_factor", 0.5}}},
+        Rope{"base", "mistral", {{"rope_theta", 1e6}}}),
+    [](const auto &info) { return info.param.name; });
+
 std::vector<Param> allParams() {
   using enum reference::ElementType;
   std::vector<Param> params;

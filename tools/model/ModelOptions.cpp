@@ -5,6 +5,7 @@
 #include "models/common/BuildModel.h"
 #include "tools/common/ExitCodes.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace weft;
@@ -20,6 +21,16 @@ int tools::reportUsage(llvm::StringRef tool, const llvm::Twine &message) {
 int tools::reportDiagnosed(llvm::StringRef tool, const llvm::Twine &message) {
   llvm::WithColor::error(llvm::errs(), tool) << message << "\n";
   return exitDiagnosed;
+}
+
+int tools::reportFailedCompilation(llvm::StringRef tool, const PhaseRun &run) {
+  if (!llvm::sys::fs::exists(run.reproducer))
+    return exitDiagnosed;
+  llvm::WithColor::error(llvm::errs(), tool)
+      << "internal error: a pass failed on a model that import accepted; "
+         "please report it with the file "
+      << run.reproducer << "\n";
+  return exitInternal;
 }
 
 ModelOptions::ModelOptions(cl::OptionCategory &category)

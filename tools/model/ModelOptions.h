@@ -10,6 +10,7 @@
 
 #include "compiler/CompileOptions.h"
 #include "compiler/Import/HuggingFace/Import.h"
+#include "compiler/Phases.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -24,6 +25,11 @@ namespace weft::tools {
 int reportUsage(llvm::StringRef tool, const llvm::Twine &message);
 /// Prints "TOOL: error: MESSAGE"; returns exitDiagnosed.
 int reportDiagnosed(llvm::StringRef tool, const llvm::Twine &message);
+
+/// The exit code after a compilation that failed and has explained itself. What
+/// import let through must compile, so if a pass failed, which has then left
+/// the reproducer of `run`, it says that this is a bug.
+int reportFailedCompilation(llvm::StringRef tool, const PhaseRun &run);
 
 /// Declares the options; make one before the command line is parsed.
 class ModelOptions {

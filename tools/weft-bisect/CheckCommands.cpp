@@ -18,8 +18,7 @@ using namespace weft::bisect;
 
 CommandChecker::CommandChecker(func::FuncOp fused, rt::Session &session,
                                ReferenceRunner &runner,
-                               const WeightSource &weights,
-                               CheckOptions options)
+                               const WeightSource &weights, Options options)
     : fused(fused), session(session), runner(runner), weights(weights),
       options(std::move(options)),
       dispatches(fused.getOps<DispatchOp>().begin(),
@@ -58,7 +57,7 @@ rt::Status CommandChecker::verify() {
   for (size_t i = 0; i < dispatches.size(); ++i)
     if (rt::Status s = verifyCommand(i); !s)
       return s;
-  return rt::Status::ok();
+  return verifyStates();
 }
 
 rt::Status CommandChecker::verifyCommand(size_t index) {
@@ -91,25 +90,55 @@ rt::Status CommandChecker::verifyCommand(size_t index) {
   return rt::Status::ok();
 }
 
+/// Whether a tensor of the plan is one of the model's type.
+static bool fits(rt::DType dtype, const std::vector<rt::Expr> &shape,
+                 RankedTensorType type) {
+  if (getDType(type.getElementType()) != dtype ||
+      shape.size() != size_t(type.getRank()))
+    return false;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim)
+            ? shape[dim].isConstant()
+            : shape[dim] != rt::Expr::constant(type.getDimSize(dim)))
+      return false;
+  return true;
+}
+
+static std::string print(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
 rt::Status CommandChecker::verifyBuffer(size_t index, uint32_t number,
                                         Type type) {
   const rt::Buffer &buffer = entry->buffers[number];
-  auto tensor = cast<RankedTensorType>(type);
-  bool fits = getDType(tensor.getElementType()) == buffer.dtype &&
-              buffer.shape.size() == size_t(tensor.getRank());
-  for (int64_t dim = 0; fits && dim < tensor.getRank(); ++dim)
-    fits =
-        tensor.isDynamicDim(dim)
-            ? !buffer.shape[dim].isConstant()
-            : buffer.shape[dim] == rt::Expr::constant(tensor.getDimSize(dim));
-  if (fits)
+  if (fits(buffer.dtype, buffer.shape, cast<RankedTensorType>(type)))
     return rt::Status::ok();
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return mismatch(
-      getCommandName(index, entry->commands[index]) + " has the buffer '" +
-      buffer.name + "' of " + rt::getName(buffer.dtype) + " " +
-      rt::formatShape(buffer.shape, session.getPlan()) + ", expected " + text);
+  return mismatch(getCommandName(index, entry->commands[index]) +
+                  " has the buffer '" + buffer.name + "' of " +
+                  rt::getName(buffer.dtype) + " " +
+                  rt::formatShape(buffer.shape, session.getPlan()) +
+                  ", expected " + print(type));
+}
+
+rt::Status CommandChecker::verifyStates() {
+  for (BlockArgument argument : fused.getArguments()) {
+    auto name = fused.getArgAttrOfType<StringAttr>(
+        argument.getArgNumber(), WeftDialect::getStateAttrName());
+    if (!name)
+      continue;
+    bool isFound =
+        llvm::any_of(session.getPlan().states, [&](const rt::State &state) {
+          return state.name == name.getValue() &&
+                 fits(state.dtype, state.shape,
+                      cast<RankedTensorType>(argument.getType()));
+        });
+    if (!isFound)
+      return mismatch("the plan has no state '" + name.getValue().str() +
+                      "' of " + print(argument.getType()));
+  }
+  return rt::Status::ok();
 }
 
 uint32_t CommandChecker::getResultBuffer(size_t command, unsigned result) {
@@ -179,7 +208,7 @@ rt::Status CommandChecker::readParam(size_t command, size_t input,
                            size_t(place.bytes));
   if (stored == tensor->bytes)
     checkedParams.insert(buffer);
-  else
+  else if (note.empty())
     note = "the plan's '" + entry->buffers[buffer].name +
            "' is not what the model has";
   inputs.push_back(*tensor);
@@ -204,7 +233,8 @@ CommandChecker::captureInputs(size_t command,
     if (!tensor)
       return tensor.getStatus();
     auto it = written.find(buffer);
-    if (it != written.end() && it->second.hash != hash(tensor->bytes))
+    if (note.empty() && it != written.end() &&
+        it->second.hash != hash(tensor->bytes))
       note = "'" + entry->buffers[buffer].name +
              "' was overwritten after command " +
              std::to_string(it->second.command) + " had written it";
@@ -218,8 +248,6 @@ CommandChecker::captureInputs(size_t command,
 //===----------------------------------------------------------------------===//
 
 rt::Status CommandChecker::check(const rt::CommandEvent &event) {
-  if (event.entry.name != entry->name)
-    return rt::Status::ok();
   size_t index = event.commandIndex;
   DispatchOp dispatch = dispatches[index];
   auto getPlace = [&](uint32_t buffer) {
@@ -264,7 +292,6 @@ rt::Status CommandChecker::check(const rt::CommandEvent &event) {
       expected, found, options.tolerance.value_or(getTolerance(dispatch)));
   if (rt::Status s = record(index, std::move(row), found, expected); !s)
     return s;
-  progress();
   if (index + 1 == dispatches.size())
     return rt::Status::ok();
   return captureInputs(index + 1, getPlace);
@@ -321,9 +348,12 @@ rt::Result<std::string> CommandChecker::save(size_t command,
   return folder;
 }
 
-rt::Result<std::vector<NamedTensor>> CommandChecker::run(ArrayRef<Step> steps) {
-  uint32_t hook = session.addHook(
-      [this](const rt::CommandEvent &event) { return check(event); });
+rt::Result<std::vector<NamedTensor>>
+CommandChecker::run(ArrayRef<Step> steps, function_ref<void()> progress) {
+  uint32_t hook = session.addHook([&](const rt::CommandEvent &event) {
+    progress();
+    return check(event);
+  });
   llvm::scope_exit removeHook([&] { session.removeHook(hook); });
   std::vector<NamedTensor> outputs;
   for (auto [number, current] : llvm::enumerate(steps)) {

@@ -18,7 +18,6 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,12 +33,6 @@ struct CommandRow {
   bool isBad() const { return difference.isBad() || !note.empty(); }
 };
 
-struct CheckOptions {
-  std::optional<double> tolerance; ///< Nothing: getTolerance.
-  std::string saveFolder;          ///< Empty: save nothing.
-  bool saveAll = false;            ///< Every command, not the first bad one.
-};
-
 /// The first place that differs.
 struct FirstBad {
   size_t step, command;
@@ -53,7 +46,7 @@ class CommandChecker {
 public:
   CommandChecker(mlir::func::FuncOp fused, rt::Session &session,
                  ReferenceRunner &runner, const WeightSource &weights,
-                 CheckOptions options);
+                 Options options);
   ~CommandChecker();
   CommandChecker(const CommandChecker &) = delete;
   CommandChecker &operator=(const CommandChecker &) = delete;
@@ -62,15 +55,11 @@ public:
   /// model: it was compiled from another model or with other options.
   rt::Status verify();
 
-  /// Called after each command of a run.
-  void setProgress(std::function<void()> callback) {
-    progress = std::move(callback);
-  }
-
   /// Runs the plan on the steps in order and checks every command. Gives what
   /// runSteps of Phases.h gives. Internal if the reference fails; then there
-  /// are diagnostics too.
-  rt::Result<std::vector<NamedTensor>> run(llvm::ArrayRef<Step> steps);
+  /// are diagnostics too. `progress` is called after each command.
+  rt::Result<std::vector<NamedTensor>>
+  run(llvm::ArrayRef<Step> steps, llvm::function_ref<void()> progress = [] {});
 
   llvm::ArrayRef<CommandRow> getRows() const { return rows; }
   const std::optional<FirstBad> &getFirstBad() const { return firstBad; }
@@ -84,6 +73,7 @@ private:
 
   rt::Status verifyCommand(size_t index);
   rt::Status verifyBuffer(size_t index, uint32_t buffer, mlir::Type type);
+  rt::Status verifyStates();
   rt::Result<ReferenceTensor> copyBuffer(uint32_t buffer, mlir::Type type,
                                          Place place);
   rt::Status captureInputs(size_t command,
@@ -105,8 +95,7 @@ private:
   rt::Session &session;
   ReferenceRunner &runner;
   const WeightSource &weights;
-  CheckOptions options;
-  std::function<void()> progress = [] {};
+  Options options;
   const rt::Entry *entry = nullptr;
   std::vector<DispatchOp> dispatches;
   std::vector<CommandRow> rows;

@@ -12,6 +12,12 @@
 
 namespace weft::bisect {
 
+struct Options {
+  std::optional<double> tolerance; ///< Nothing: getTolerance.
+  std::string saveFolder;          ///< Empty: save nothing.
+  bool saveAll = false;            ///< Every command, not the first bad one.
+};
+
 /// What is compared, and with what it is named in reports and files.
 struct NamedTensor {
   std::string name;

@@ -23,15 +23,48 @@ struct PhaseRow {
   Difference difference;
 };
 
-/// The entry of a module; null if there is none of that name.
-mlir::func::FuncOp findEntry(mlir::ModuleOp module, llvm::StringRef name);
+/// Compares what each phase made with what the one before it made. `runner` and
+/// `weights` outlive it.
+class PhaseComparer {
+public:
+  PhaseComparer(ReferenceRunner &runner, const WeightSource &weights,
+                const Options &options)
+      : runner(runner), weights(weights), options(options) {}
 
-/// Outputs of all steps ("logits of step 0"), then states after the last one,
-/// by the reference. Errors are diagnostics.
-mlir::FailureOr<std::vector<NamedTensor>>
-runSteps(ReferenceRunner &runner, mlir::func::FuncOp entry,
-         llvm::ArrayRef<Step> steps, const WeightSource &weights,
-         llvm::function_ref<void()> progress);
+  /// The modules to compare, which outlive the comparer. InvalidArgument if one
+  /// has no entry of that name.
+  rt::Status setModules(llvm::ArrayRef<PhaseModule> modules,
+                        llvm::StringRef entry);
+  mlir::func::FuncOp getLastEntry() const { return entries.back(); }
+  /// Operations that one step runs in all modules.
+  size_t countOperations() const;
+
+  /// Runs all modules by the reference and adds a row for each. Internal if
+  /// that fails; then there are diagnostics too. `progress` is called after
+  /// each operation.
+  rt::Status run(llvm::ArrayRef<Step> steps,
+                 llvm::function_ref<void()> progress);
+  /// Adds a row for outputs that were made otherwise, by what `entry` became.
+  /// Those of the first phase that differs are saved, with those before.
+  rt::Status add(std::string name, mlir::func::FuncOp entry,
+                 std::vector<NamedTensor> outputs);
+
+  std::vector<PhaseRow> takeRows() { return std::move(rows); }
+
+private:
+  mlir::FailureOr<std::vector<NamedTensor>>
+  runSteps(mlir::func::FuncOp entry, llvm::ArrayRef<Step> steps,
+           llvm::function_ref<void()> progress);
+
+  ReferenceRunner &runner;
+  const WeightSource &weights;
+  const Options &options;
+  llvm::ArrayRef<PhaseModule> modules;
+  std::vector<mlir::func::FuncOp> entries; ///< Of the modules.
+  std::vector<PhaseRow> rows;
+  std::vector<NamedTensor> before; ///< Outputs of the last row.
+  bool isSaved = false;
+};
 
 /// What an output of a step is called.
 std::string nameOutput(llvm::StringRef name, size_t step, size_t steps);

@@ -113,7 +113,6 @@ static llvm::json::Value toJson(double number) {
 
 static void printDifference(llvm::json::OStream &json,
                             const Difference &difference) {
-  json.attribute("differs", difference.isBad());
   json.attribute("tensor", difference.name);
   json.attribute("max_abs", toJson(difference.absolute));
   json.attribute("max_rel", toJson(difference.relative));
@@ -136,6 +135,7 @@ static void printRow(llvm::json::OStream &json, size_t index,
   json.attribute("computes", row.program);
   json.attribute("target", row.target);
   json.attribute("step", int64_t(row.step));
+  json.attribute("differs", row.isBad());
   if (!row.note.empty())
     json.attribute("note", row.note);
   json.attributeObject("difference",
@@ -170,6 +170,7 @@ void Report::printJson(llvm::raw_ostream &out) const {
             return;
           json.attribute("compared_with", row.before);
           json.attribute("same_ir", row.isUnchanged);
+          json.attribute("differs", row.difference.isBad());
           json.attributeObject("difference",
                                [&] { printDifference(json, row.difference); });
         });

@@ -13,7 +13,6 @@
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/WithColor.h"
 
 #include <iostream>
 #include <random>
@@ -70,33 +69,32 @@ constexpr const char *overview =
     "Finds the first place where a compiled plan is wrong.\n\n"
     "  weft-bisect models/stories260k\n"
     "  weft-bisect MODEL --plan model.weft --prompt \"Once upon a time\"\n"
-    "  weft-bisect MODEL --save wrong/ && python3 -c 'import numpy; ...'\n\n"
-    "Runs MODEL by its definition (the decomposition of its operations, by "
-    "code "
-    "that none of\nWeft's own passes has made) after each phase up to fuse, "
-    "and "
-    "the plan by the runtime:\nthe first phase that changes the result is to "
-    "blame. Then every command of the plan is\ncompared with the definition of "
-    "what it should compute, on the very inputs it had:\nthe first command "
-    "that "
+    "  weft-bisect MODEL --no-fuse --target=cpu:x86-64-v2 --save wrong\n\n"
+    "Runs MODEL by its definition (the decompositions of its operations, "
+    "compiled without\n"
+    "Weft's own passes) after each phase up to fuse, and the plan by the "
+    "runtime: the first\n"
+    "phase that changes the result is to blame. Every command of the plan is "
+    "compared with\n"
+    "the definition of what it should compute, on the very inputs it had: the "
+    "first one that\n"
     "differs is the wrong one, whatever the ones behind it make of it.\n\n"
-    "A fuse or graph that differs is a wrong pass; a plan that differs is a "
-    "wrong kernel\n(named), or commands put together wrongly. --no-fuse splits "
-    "a wrong kernel into its\noperations, --target=cpu:x86-64-v2 asks whether "
-    "another level is wrong too.\n\n"
+    "If graph or fuse differs, a pass changed the meaning. If the plan "
+    "differs, a kernel is\n"
+    "wrong (the command is named) or commands are put together wrongly. "
+    "--no-fuse splits a\n"
+    "wrong kernel into its operations; --target=cpu:x86-64-v2 asks whether "
+    "another level is\n"
+    "wrong too.\n\n"
     "Exit codes: 0 no difference, 1 a difference or an error that is "
-    "explained, "
-    "2 wrong\noptions, 70 a bug in Weft.\n";
+    "explained, 2 wrong\n"
+    "options, 70 a bug in Weft.\n";
 
 int usage(const llvm::Twine &message) {
   return tools::reportUsage(toolName, message);
 }
 
 int fail(const rt::Status &status) { return tools::finish(toolName, status); }
-
-int internal(const llvm::Twine &message) {
-  return fail(rt::Status::internal(message.str()));
-}
 
 rt::Result<std::vector<int32_t>> parseIds(StringRef text) {
   std::vector<int32_t> ids;
@@ -122,54 +120,6 @@ rt::Result<std::vector<int32_t>> chooseIds(const rt::LanguageModel &model) {
   return ids;
 }
 
-/// Adds the phase's row and keeps its outputs in `before`.
-class PhaseComparer {
-public:
-  explicit PhaseComparer(std::vector<PhaseRow> &rows) : rows(rows) {}
-
-  rt::Status add(std::string name, std::vector<NamedTensor> outputs,
-                 double tolerance) {
-    PhaseRow row;
-    row.name = std::move(name);
-    bool isFirst = rows.empty();
-    if (!isFirst) {
-      row.before = rows.back().name;
-      row.difference = compareAll(before, outputs, tolerance);
-    }
-    rt::Status status = rt::Status::ok();
-    if (row.difference.isBad() && !isSaved && !saveFolder.empty()) {
-      isSaved = true;
-      std::string folder = saveFolder + "/phase." + row.name;
-      status = saveTensors(folder, row.before, before);
-      if (status.isOk())
-        status = saveTensors(folder, row.name, outputs);
-    }
-    rows.push_back(std::move(row));
-    before = std::move(outputs);
-    return status;
-  }
-
-  void addUnchanged(std::string name) {
-    PhaseRow row;
-    row.before = rows.back().name;
-    row.name = std::move(name);
-    row.isUnchanged = true;
-    rows.push_back(std::move(row));
-  }
-
-private:
-  std::vector<PhaseRow> &rows;
-  std::vector<NamedTensor> before;
-  bool isSaved = false;
-};
-
-std::string print(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream);
-  return text;
-}
-
 /// The plan's session, exactly as large as the steps need.
 rt::Result<std::unique_ptr<rt::Session>>
 createSession(std::shared_ptr<rt::Program> program, ArrayRef<Step> steps) {
@@ -184,101 +134,63 @@ createSession(std::shared_ptr<rt::Program> program, ArrayRef<Step> steps) {
   return rt::Session::create(std::move(program), sizes);
 }
 
-size_t countOperations(func::FuncOp entry) {
-  size_t count = 0;
-  for (Operation &op : entry.getBody().front().without_terminator())
-    count += llvm::any_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>);
-  return count;
-}
-
 /// Everything after the model has been compiled and the plan been opened.
-int comparePlan(const ImportedModel &model, std::vector<PhaseModule> &phases,
-                std::shared_ptr<rt::Program> program) {
+rt::Result<Report> makeReport(const ImportedModel &model,
+                              ArrayRef<PhaseModule> phases,
+                              std::shared_ptr<rt::Program> program) {
   rt::Result<std::unique_ptr<rt::LanguageModel>> text =
       rt::LanguageModel::create(program);
   if (!text)
-    return fail(text.getStatus());
+    return text.getStatus();
   rt::Result<std::vector<int32_t>> ids = chooseIds(**text);
   if (!ids)
-    return fail(ids.getStatus());
+    return ids.getStatus();
   const rt::ModelMeta &meta = (*text)->getMeta();
   rt::Result<std::vector<Step>> steps = makeSteps(meta, *ids, singles);
   if (!steps)
-    return fail(steps.getStatus());
+    return steps.getStatus();
   rt::Result<std::unique_ptr<rt::Session>> session =
       createSession(program, *steps);
   if (!session)
-    return fail(session.getStatus());
+    return session.getStatus();
 
-  StringRef entryName = getEntryName(meta);
-  size_t work = 0;
-  for (PhaseModule &phase : phases) {
-    func::FuncOp entry = findEntry(*phase.module, entryName);
-    if (!entry)
-      return fail(rt::Status::invalid(
-          "the model has no entry '" + entryName.str() +
-          "', which the plan has; it was compiled from another model"));
-    work += countOperations(entry) * steps->size();
-  }
-  func::FuncOp fused = findEntry(*phases.back().module, entryName);
-
-  ReferenceRunner runner(*fused.getContext());
-  CheckOptions options;
+  Options options;
   if (tolerance.getNumOccurrences())
     options.tolerance = tolerance;
   options.saveFolder = saveFolder;
   options.saveAll = saveAll;
-  CommandChecker checker(fused, **session, runner, *model.source, options);
+  ReferenceRunner runner(*phases.back().module.get().getContext());
+  PhaseComparer comparer(runner, *model.source, options);
+  if (rt::Status s = comparer.setModules(phases, getEntryName(meta)); !s)
+    return s;
+  CommandChecker checker(comparer.getLastEntry(), **session, runner,
+                         *model.source, options);
   if (rt::Status s = checker.verify(); !s)
-    return fail(s);
+    return s;
+
+  tools::ProgressBar progress(
+      "comparing",
+      (comparer.countOperations() + checker.getRows().size()) * steps->size());
+  auto advance = [&] { progress.advance(); };
+  if (rt::Status s = comparer.run(*steps, advance); !s)
+    return s;
+  rt::Result<std::vector<NamedTensor>> outputs = checker.run(*steps, advance);
+  if (!outputs)
+    return outputs.getStatus();
+  if (rt::Status s =
+          comparer.add("plan", comparer.getLastEntry(), outputs.take());
+      !s)
+    return s;
 
   Report report;
   report.model = model.name;
   report.plan = planPath;
-  report.ids = *ids;
+  report.ids = ids.take();
   report.steps = steps->size();
-  tools::ProgressBar progress("comparing",
-                              work + checker.getRows().size() * steps->size());
-  PhaseComparer comparer(report.phases);
-  std::string before;
-  for (PhaseModule &phase : phases) {
-    func::FuncOp entry = findEntry(*phase.module, entryName);
-    std::string ir = print(*phase.module);
-    if (ir == before) {
-      progress.advance(countOperations(entry) * steps->size());
-      comparer.addUnchanged(phase.name);
-      continue;
-    }
-    before = std::move(ir);
-    FailureOr<std::vector<NamedTensor>> outputs = runSteps(
-        runner, entry, *steps, *model.source, [&] { progress.advance(); });
-    if (failed(outputs))
-      return internal("the reference cannot run the model after the phase " +
-                      phase.name);
-    if (rt::Status s =
-            comparer.add(phase.name, std::move(*outputs),
-                         options.tolerance.value_or(getTolerance(entry)));
-        !s)
-      return fail(s);
-  }
-  checker.setProgress([&] { progress.advance(); });
-  rt::Result<std::vector<NamedTensor>> outputs = checker.run(*steps);
-  if (!outputs)
-    return fail(outputs.getStatus());
-  if (rt::Status s =
-          comparer.add("plan", outputs.take(),
-                       options.tolerance.value_or(getTolerance(fused)));
-      !s)
-    return fail(s);
-  progress.clear();
-
+  report.phases = comparer.takeRows();
   report.commands = checker.getRows();
   report.firstBad = checker.getFirstBad();
-  if (json)
-    report.printJson(llvm::outs());
-  else
-    report.print(std::cout);
-  return report.isSame() ? tools::exitOk : tools::exitDiagnosed;
+  return report;
 }
 
 rt::Result<std::shared_ptr<rt::Program>> loadPlan(const std::string &path) {
@@ -330,8 +242,11 @@ int run() {
     if (phases.size() <= fuse)
       phases.push_back({phase.name.str(), result.clone()});
   };
+  phaseRun.reproducer = std::string(toolName) + ".reproducer.mlir";
+  llvm::sys::fs::remove(phaseRun.reproducer); // Of an earlier run.
   std::string path = planPath;
   llvm::FileRemover remover;
+  bool isCompiled;
   if (path.empty()) {
     SmallString<128> temporary;
     if (std::error_code error =
@@ -344,18 +259,25 @@ int run() {
     artifact.path = path;
     artifact.keepIr = false;
     artifact.tokenizerFiles = model->tokenizerFiles;
-    if (failed(compileToArtifact(*module, *model->source, *options, phaseRun,
-                                 artifact)))
-      return internal("the model cannot be compiled");
+    isCompiled = succeeded(compileToArtifact(*module, *model->source, *options,
+                                             phaseRun, artifact));
   } else {
     phaseRun.last = fuse;
-    if (failed(runPhases(*module, *options, phaseRun)))
-      return internal("the model cannot be compiled");
+    isCompiled = succeeded(runPhases(*module, *options, phaseRun));
   }
+  if (!isCompiled)
+    return tools::reportFailedCompilation(toolName, phaseRun);
   rt::Result<std::shared_ptr<rt::Program>> program = loadPlan(path);
   if (!program)
     return fail(program.getStatus());
-  return comparePlan(*model, phases, program.take());
+  rt::Result<Report> report = makeReport(*model, phases, program.take());
+  if (!report)
+    return fail(report.getStatus());
+  if (json)
+    report->printJson(llvm::outs());
+  else
+    report->print(std::cout);
+  return report->isSame() ? tools::exitOk : tools::exitDiagnosed;
 }
 
 } // namespace

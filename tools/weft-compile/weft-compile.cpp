@@ -16,7 +16,6 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
-#include "llvm/Support/WithColor.h"
 
 #include <memory>
 
@@ -83,17 +82,11 @@ int diagnosed(const llvm::Twine &message) {
   return tools::reportDiagnosed("weft-compile", message);
 }
 
-/// What import let through must compile, so a pass that fails on it is a bug;
-/// the pass manager has then left a reproducer. IR that the user gave, and what
-/// goes wrong while the artifact is written, have been explained.
+/// What is wrong with IR that the user gave has been explained.
 int compilationFailed(const PhaseRun &run) {
-  if (!compileFrom.empty() || !llvm::sys::fs::exists(run.reproducer))
-    return tools::exitDiagnosed;
-  llvm::WithColor::error(llvm::errs(), "weft-compile")
-      << "internal error: a pass failed on a model that import accepted; "
-         "please report it with the file "
-      << run.reproducer << "\n";
-  return tools::exitInternal;
+  return compileFrom.empty()
+             ? tools::reportFailedCompilation("weft-compile", run)
+             : tools::exitDiagnosed;
 }
 
 int writeIr(ModuleOp module) {

@@ -11,7 +11,6 @@
 #include "compiler/Dialects.h"
 #include "compiler/Import/HuggingFace/Import.h"
 #include "models/common/BuildModel.h"
-#include "tools/weft-bisect/Phases.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -69,9 +68,9 @@ protected:
     ASSERT_TRUE(created) << created.getStatus().getMessage();
     session = created.take();
     runner = std::make_unique<ReferenceRunner>(*context);
-    checker = std::make_unique<CommandChecker>(findEntry(*fused, "step"),
-                                               *session, *runner,
-                                               *model->source, CheckOptions());
+    checker = std::make_unique<CommandChecker>(
+        fused->lookupSymbol<mlir::func::FuncOp>("step"), *session, *runner,
+        *model->source, Options());
     rt::Status verified = checker->verify();
     ASSERT_TRUE(verified) << verified.getMessage();
   }
