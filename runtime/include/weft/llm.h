@@ -146,7 +146,7 @@ typedef struct weft_token {
  *  else to cancel. Must not use the weft_llm. */
 typedef int (*weft_token_callback)(const weft_token *token, void *user);
 
-typedef enum weft_finish_reason {
+typedef enum weft_finish_reason WEFT_FIXED_TYPE {
   WEFT_FINISH_STOP = 1,         /**< End-of-sequence id or stop string. */
   WEFT_FINISH_LENGTH = 2,       /**< max_tokens were generated. */
   WEFT_FINISH_CONTEXT_FULL = 3, /**< No room for another token. */

@@ -33,8 +33,14 @@
 #define WEFT_API
 #endif
 
+/* A C program can pass any number where an enum is wanted. With a fixed type,
+ * which C99 cannot say, every number is also a value for the C++ side, which
+ * refuses those it does not know. */
 #ifdef __cplusplus
+#define WEFT_FIXED_TYPE : int32_t
 extern "C" {
+#else
+#define WEFT_FIXED_TYPE
 #endif
 
 /** Version of this header: major.minor.patch. */
@@ -48,7 +54,7 @@ WEFT_API const char *weft_version(void);
 /*===- Errors -------------------------------------------------------------===*/
 
 /** What kind of failure happened. */
-typedef enum weft_status {
+typedef enum weft_status WEFT_FIXED_TYPE {
   WEFT_OK = 0,
   WEFT_INVALID_ARGUMENT = 1, /**< The caller passed what is never valid. */
   WEFT_NOT_FOUND = 2,        /**< No such file, entry, tensor or symbol. */
@@ -68,7 +74,7 @@ WEFT_API const char *weft_last_error(void);
 /*===- Tensors ------------------------------------------------------------===*/
 
 /** Element types. */
-typedef enum weft_dtype {
+typedef enum weft_dtype WEFT_FIXED_TYPE {
   WEFT_F32 = 1,
   WEFT_F16 = 2,
   WEFT_BF16 = 3,
@@ -130,7 +136,7 @@ WEFT_API const char *weft_plan_meta(const weft_plan *plan);
 /** Name of the entry with a number from 0; NULL past the last one. */
 WEFT_API const char *weft_plan_entry(const weft_plan *plan, size_t index);
 
-typedef enum weft_tensor_role {
+typedef enum weft_tensor_role WEFT_FIXED_TYPE {
   WEFT_INPUT = 1,
   WEFT_OUTPUT = 2,
   WEFT_STATE = 3 /**< Of the whole plan: `entry` is not looked at. */
