@@ -57,7 +57,10 @@ rt::Status CommandChecker::verify() {
   for (size_t i = 0; i < dispatches.size(); ++i)
     if (rt::Status s = verifyCommand(i); !s)
       return s;
-  return verifyStates();
+  if (rt::Status s = verifyStates(); !s)
+    return s;
+  checkWiring();
+  return rt::Status::ok();
 }
 
 rt::Status CommandChecker::verifyCommand(size_t index) {
@@ -141,6 +144,64 @@ rt::Status CommandChecker::verifyStates() {
   return rt::Status::ok();
 }
 
+/// Every tensor of the model must lie in one buffer: a command reads what the
+/// command of the model's producer wrote, and arguments and results of the
+/// entry are in the buffers of their names. Constants are compared when they
+/// are read.
+void CommandChecker::checkWiring() {
+  llvm::DenseMap<Value, uint32_t> buffers;
+  auto findBuffer = [&](rt::BufferKind kind, StringAttr name) {
+    auto it = llvm::find_if(entry->buffers, [&](const rt::Buffer &buffer) {
+      return buffer.kind == kind && buffer.name == name.getValue();
+    });
+    return uint32_t(it - entry->buffers.begin());
+  };
+  for (BlockArgument argument : fused.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    if (auto name = fused.getArgAttrOfType<StringAttr>(
+            index, WeftDialect::getNameAttrName()))
+      buffers[argument] = findBuffer(rt::BufferKind::Input, name);
+    else if (auto state = fused.getArgAttrOfType<StringAttr>(
+                 index, WeftDialect::getStateAttrName()))
+      buffers[argument] = findBuffer(rt::BufferKind::State, state);
+  }
+  wiringNotes.assign(dispatches.size(), "");
+  auto expect = [&](size_t command, uint32_t found, uint32_t expected,
+                    StringRef verb) {
+    if (found == expected || !wiringNotes[command].empty())
+      return;
+    wiringNotes[command] =
+        (verb + " '" + entry->buffers[found].name + "' where the model has " +
+         (expected < entry->buffers.size()
+              ? "'" + entry->buffers[expected].name + "'"
+              : std::string("a tensor that the plan lacks")))
+            .str();
+  };
+  for (auto [index, dispatch] : llvm::enumerate(dispatches)) {
+    for (auto [buffer, input] :
+         llvm::zip(entry->commands[index].buffers, dispatch.getInputs()))
+      if (auto it = buffers.find(input); it != buffers.end())
+        expect(index, buffer, it->second, "reads");
+    for (OpResult result : dispatch->getResults())
+      buffers[result] = getResultBuffer(index, result.getResultNumber());
+  }
+  Operation *terminator = fused.getBody().front().getTerminator();
+  for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
+    auto name = fused.getResultAttrOfType<StringAttr>(
+        index, WeftDialect::getNameAttrName());
+    auto state = fused.getResultAttrOfType<StringAttr>(
+        index, WeftDialect::getStateAttrName());
+    auto dispatch = value.getDefiningOp<DispatchOp>();
+    if (!dispatch || (!name && !state))
+      continue;
+    size_t command = llvm::find(dispatches, dispatch) - dispatches.begin();
+    expect(command, buffers.lookup(value),
+           name ? findBuffer(rt::BufferKind::Output, name)
+                : findBuffer(rt::BufferKind::State, state),
+           "writes");
+  }
+}
+
 uint32_t CommandChecker::getResultBuffer(size_t command, unsigned result) {
   DispatchOp dispatch = dispatches[command];
   const std::vector<uint32_t> &buffers = entry->commands[command].buffers;
@@ -219,7 +280,7 @@ rt::Status
 CommandChecker::captureInputs(size_t command,
                               function_ref<Place(uint32_t)> getPlace) {
   inputs.clear();
-  note.clear();
+  note = wiringNotes[command];
   DispatchOp dispatch = dispatches[command];
   for (auto [position, value] : llvm::enumerate(dispatch.getInputs())) {
     uint32_t buffer = entry->commands[command].buffers[position];

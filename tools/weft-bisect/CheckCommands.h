@@ -74,6 +74,7 @@ private:
   rt::Status verifyCommand(size_t index);
   rt::Status verifyBuffer(size_t index, uint32_t buffer, mlir::Type type);
   rt::Status verifyStates();
+  void checkWiring();
   rt::Result<ReferenceTensor> copyBuffer(uint32_t buffer, mlir::Type type,
                                          Place place);
   rt::Status captureInputs(size_t command,
@@ -98,6 +99,8 @@ private:
   Options options;
   const rt::Entry *entry = nullptr;
   std::vector<DispatchOp> dispatches;
+  /// By command, what is wrong with where its tensors come from; or empty.
+  std::vector<std::string> wiringNotes;
   std::vector<CommandRow> rows;
   std::optional<FirstBad> firstBad;
 

@@ -99,8 +99,11 @@ void Report::print(std::ostream &out) const {
   if (firstBad)
     printFirstBad(*firstBad, out);
   else if (phase && phase == &phases.back())
-    out << "No command differs on its own inputs: small errors add up, or the "
-           "commands are put together wrongly.\n";
+    out << "Every command computes what it should from its inputs and gets "
+           "the right ones: what differs is\nrounding that adds up. Where a "
+           "model chooses experts, a near tie that is rounded otherwise "
+           "sends a\ntoken elsewhere; compare in f32 (--dtype f32), or with "
+           "other tokens.\n";
   if (isSame())
     out << "No difference: the plan computes what the model means.\n";
 }

@@ -81,7 +81,7 @@ constexpr const char *overview =
     "differs is the wrong one, whatever the ones behind it make of it.\n\n"
     "If graph or fuse differs, a pass changed the meaning. If the plan "
     "differs, a kernel is\n"
-    "wrong (the command is named) or commands are put together wrongly. "
+    "wrong or reads the wrong memory (the command is named). "
     "--no-fuse splits a\n"
     "wrong kernel into its operations; --target=cpu:x86-64-v2 asks whether "
     "another level is\n"

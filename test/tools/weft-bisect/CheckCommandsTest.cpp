@@ -1,7 +1,7 @@
 //===- CheckCommandsTest.cpp - Faults between commands --------------------===//
 //
-// What no edited IR can cause: memory that changes between the command that
-// wrote it and the one that reads it. A hook of the test does that.
+// Memory that changes between the command that wrote it and the one that reads
+// it (a hook of the test does that), and a plan that reads the wrong tensor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,12 +10,14 @@
 #include "compiler/Compile.h"
 #include "compiler/Dialects.h"
 #include "compiler/Import/HuggingFace/Import.h"
+#include "dialects/Plan/PlanDialect.h"
 #include "models/common/BuildModel.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <functional>
 
 using namespace weft;
 using namespace weft::bisect;
@@ -23,10 +25,11 @@ using testing::HasSubstr;
 
 namespace {
 
-/// The bundled model, compiled once.
 class CheckCommandsTest : public testing::Test {
 protected:
-  void SetUp() override {
+  /// Compiles the bundled model; `editPlan` may change the plan before it is
+  /// written.
+  void makeChecker(std::function<void(mlir::ModuleOp)> editPlan = {}) {
     ImportReport report;
     model = importCheckpoint(WEFT_SOURCE_DIR "/models/stories260k", {}, report);
     ASSERT_TRUE(model);
@@ -45,6 +48,8 @@ protected:
     run.afterPhase = [&](const Phase &phase, mlir::ModuleOp result) {
       if (phase.name == "fuse")
         fused = result.clone();
+      if (phase.name == "plan" && editPlan)
+        editPlan(result);
     };
     ASSERT_TRUE(succeeded(
         compileToArtifact(*module, *model->source, options, run, artifact)));
@@ -93,6 +98,7 @@ protected:
 };
 
 TEST_F(CheckCommandsTest, NothingDiffersInAGoodPlan) {
+  ASSERT_NO_FATAL_FAILURE(makeChecker());
   auto outputs = checker->run(steps);
   ASSERT_TRUE(outputs) << outputs.getStatus().getMessage();
   EXPECT_FALSE(checker->getFirstBad());
@@ -103,6 +109,7 @@ TEST_F(CheckCommandsTest, NothingDiffersInAGoodPlan) {
 }
 
 TEST_F(CheckCommandsTest, OverwrittenInputIsNamed) {
+  ASSERT_NO_FATAL_FAILURE(makeChecker());
   size_t reader = findCommand("layers.0.output");
   session->addHook([&](const rt::CommandEvent &event) {
     if (event.commandIndex + 1 != reader)
@@ -125,6 +132,7 @@ TEST_F(CheckCommandsTest, OverwrittenInputIsNamed) {
 }
 
 TEST_F(CheckCommandsTest, WrongResultDoesNotSpread) {
+  ASSERT_NO_FATAL_FAILURE(makeChecker());
   size_t wrong = findCommand("layers.1.gate");
   session->addHook([&](const rt::CommandEvent &event) {
     if (event.commandIndex == wrong)
@@ -137,6 +145,29 @@ TEST_F(CheckCommandsTest, WrongResultDoesNotSpread) {
     EXPECT_EQ(checker->getRows()[i].isBad(), i == wrong) << i;
   ASSERT_TRUE(checker->getFirstBad());
   EXPECT_EQ(checker->getFirstBad()->row.difference.found, 1000);
+}
+
+TEST_F(CheckCommandsTest, WrongBufferIsNamed) {
+  // The norm before the gate reads the residual stream as it was before
+  // attention.
+  ASSERT_NO_FATAL_FAILURE(makeChecker([](mlir::ModuleOp module) {
+    plan::LaunchOp output, norm;
+    module.walk([&](plan::LaunchOp launch) {
+      if (launch.getLabel() == "layers.0.output")
+        output = launch;
+      if (launch.getLabel() == "layers.0.mlp_norm")
+        norm = launch;
+    });
+    ASSERT_TRUE(output && norm);
+    norm.getBuffersMutable()[0].set(output.getBuffers()[2]);
+  }));
+  ASSERT_TRUE(checker->run(steps));
+  ASSERT_TRUE(checker->getFirstBad());
+  const FirstBad &bad = *checker->getFirstBad();
+  EXPECT_EQ(bad.row.label, "layers.0.mlp_norm");
+  EXPECT_EQ(bad.row.note,
+            "reads 'embedding' where the model has 'layers.0.output'");
+  EXPECT_FALSE(bad.row.difference.isBad());
 }
 
 } // namespace
