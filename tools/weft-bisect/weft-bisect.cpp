@@ -12,6 +12,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/SourceMgr.h"
 
 #include <iostream>
@@ -254,6 +255,7 @@ int run() {
       return tools::reportDiagnosed(toolName, "cannot make a temporary file: " +
                                                   error.message());
     remover.setFile(temporary);
+    llvm::sys::RemoveFileOnSignal(temporary);
     path = temporary.str();
     ArtifactOptions artifact;
     artifact.path = path;
