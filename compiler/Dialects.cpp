@@ -3,6 +3,7 @@
 #include "compiler/Dialects.h"
 
 #include "compiler/Reference.h"
+#include "dialects/Cuda/CudaDialect.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "dialects/Tile/TileDialect.h"
 #include "dialects/Weft/WeftDialect.h"
@@ -118,7 +119,8 @@ static void registerConversionToLlvm(DialectRegistry &registry) {
 }
 
 void weft::registerAllDialects(DialectRegistry &registry) {
-  registry.insert<WeftDialect, plan::PlanDialect, tile::TileDialect>();
+  registry.insert<WeftDialect, cuda::CudaDialect, plan::PlanDialect,
+                  tile::TileDialect>();
   registry.insert<affine::AffineDialect, arith::ArithDialect,
                   bufferization::BufferizationDialect, cf::ControlFlowDialect,
                   func::FuncDialect, index::IndexDialect, linalg::LinalgDialect,
