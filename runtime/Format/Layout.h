@@ -21,7 +21,7 @@ using Tag = std::array<char, 4>;
 constexpr Tag magic = {'W', 'E', 'F', 'T'};
 /// A reader refuses a greater major version. A greater minor version only adds
 /// optional sections.
-constexpr uint16_t versionMajor = 1;
+constexpr uint16_t versionMajor = 2;
 constexpr uint16_t versionMinor = 0;
 
 constexpr size_t targetCapacity = 32;

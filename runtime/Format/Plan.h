@@ -49,6 +49,16 @@ struct Symbol {
   bool perSession = false;
 };
 
+/// Values that a parameter gets when it is loaded instead of stored ones, for
+/// measuring a model's shapes without a checkpoint. They look like samples of a
+/// normal distribution around 0; which numbers they are is up to the device,
+/// but always the same for a seed.
+struct GeneratedValues {
+  bool isUsed = false;
+  double deviation = 0; ///< Standard deviation, finite and not negative.
+  uint64_t seed = 0;
+};
+
 /// A constant tensor, stored as the kernels want it (`layout` says how).
 struct Param {
   std::string name;
@@ -59,6 +69,9 @@ struct Param {
   uint64_t offset = 0; ///< From the start of DATA or of the external file.
   uint64_t size = 0;   ///< Bytes; equals shape x dtype.
   uint64_t hash = 0;   ///< XXH64 of the bytes, set by the writer; 0: none.
+  /// Only for f32, f16 and bf16. Then file, offset and hash are 0 and no bytes
+  /// are stored.
+  GeneratedValues generated = {};
 };
 
 /// Where the bytes of a buffer come from.
@@ -89,17 +102,38 @@ struct State {
   std::vector<Expr> shape; ///< Over per-session symbols only.
 };
 
+/// How GPU code is launched; as default-constructed for code of other kinds.
+struct LaunchShape {
+  static constexpr uint32_t maxThreads = 1024, maxCluster = 16;
+
+  uint32_t threads = 0;     ///< Of one block: a multiple of 32, up to 1024.
+  uint32_t sharedBytes = 0; ///< Dynamic shared memory of one block.
+  uint32_t clusterSize = 1; ///< Blocks of one cluster, 1 to 16.
+  /// 0: one block for each work item. n: the kernel loops over the items, and
+  /// the grid has at most n blocks for each multiprocessor.
+  uint32_t blocksPerMultiprocessor = 0;
+  /// The kernel executes griddepcontrol.wait on every path before it touches
+  /// what an earlier kernel wrote or reads, so that it may start while the
+  /// launch before it still runs.
+  bool dependentLaunch = false;
+
+  bool operator==(const LaunchShape &) const = default;
+};
+
 /// Machine code for one kernel and one target level.
 struct Code {
   enum class Kind : uint8_t { Elf = 1, Cubin = 2, CudaSource = 3 };
   Kind kind = Kind::Elf;
   /// CPU level, lowest first: "x86-64-v2", "x86-64-v3", "x86-64-v4",
-  /// "x86-64-v4-bf16"; GPU: "sm_90a".
+  /// "x86-64-v4-bf16"; GPU: "sm_90a". CudaSource: the architecture that its
+  /// schedule was made for; any may be tried.
   std::string target;
-  /// CPU features that must be present ("avx512f", "avx512bf16", ...).
+  /// Elf: CPU features that must be present ("avx512f", "avx512bf16", ...).
+  /// CudaSource: options for NVRTC besides the architecture. Cubin: none.
   std::vector<std::string> features;
-  std::string symbol; ///< Function to call inside the object.
-  Bytes bytes;
+  std::string symbol;      ///< Function to call inside the object.
+  Bytes bytes;             ///< CudaSource: UTF-8 text without NUL.
+  LaunchShape launch = {}; ///< Cubin and CudaSource.
 };
 
 /// One compiled kernel, shared by all launches of equal work.
@@ -108,7 +142,7 @@ struct Kernel {
   std::vector<Code> code; ///< One per target level, baseline first.
   uint32_t bufferCount = 0;
   uint32_t symbolCount = 0;
-  uint64_t scratchBytes = 0; ///< Per worker thread.
+  uint64_t scratchBytes = 0; ///< Per worker thread of a CPU; unused on GPUs.
   std::string schedule;      ///< The schedule attribute as text.
   std::string program; ///< What it computes, for people: "rms_norm+linear".
 };

@@ -129,6 +129,8 @@ public:
   std::span<const std::byte> getParamData(size_t index) const override {
     assert(index < plan.params.size() && "there is no such parameter");
     const Param &param = plan.params[index];
+    if (param.generated.isUsed)
+      return {};
     return getParamFile(param).subspan(param.offset, param.size);
   }
 
@@ -234,7 +236,7 @@ private:
   Status openParams() {
     const uint64_t dataBytes = getSection("DATA").size();
     for (const Param &param : plan.params)
-      if (!param.file &&
+      if (!param.file && !param.generated.isUsed &&
           (param.offset > dataBytes || param.size > dataBytes - param.offset))
         return Status::corrupt(
             "parameter '" + param.name + "' has " + std::to_string(param.size) +

@@ -47,6 +47,7 @@ public:
 
   /// The stored bytes of a parameter, 64-byte aligned (4096 for parameters of
   /// 64 KiB and more when opened from a file). Valid while the artifact lives.
+  /// Empty for a parameter of generated values.
   virtual std::span<const std::byte> getParamData(size_t index) const = 0;
 
   /// Reads all parameters and compares them with their checksums.

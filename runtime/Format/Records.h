@@ -25,8 +25,13 @@ template <typename S> void transfer(S &s, ExternalFile &x) {
   s(x.path, x.size, x.hash);
 }
 
+template <typename S> void transfer(S &s, GeneratedValues &x) {
+  s(x.isUsed, x.deviation, x.seed);
+}
+
 template <typename S> void transfer(S &s, Param &x) {
-  s(x.name, x.dtype, x.shape, x.layout, x.file, x.offset, x.size, x.hash);
+  s(x.name, x.dtype, x.shape, x.layout, x.file, x.offset, x.size, x.hash,
+    x.generated);
 }
 
 template <typename S> void transfer(S &s, State &x) {
@@ -35,9 +40,14 @@ template <typename S> void transfer(S &s, State &x) {
 
 template <typename S> void transfer(S &s, CodeRange &x) { s(x.offset, x.size); }
 
+template <typename S> void transfer(S &s, LaunchShape &x) {
+  s(x.threads, x.sharedBytes, x.clusterSize, x.blocksPerMultiprocessor,
+    x.dependentLaunch);
+}
+
 /// The bytes are in CODE: see CodeRange.
 template <typename S> void transfer(S &s, Code &x) {
-  s(x.kind, x.target, x.features, x.symbol);
+  s(x.kind, x.target, x.features, x.symbol, x.launch);
 }
 
 template <typename S> void transfer(S &s, Kernel &x) {

@@ -4,6 +4,7 @@
 // stream is called with the fields in order and either appends or fills them.
 //
 //   integer, enum  little-endian, its own width     bool  one byte, 0 or 1
+//   double         IEEE 754 binary64, little-endian
 //   string         u32 length, UTF-8 bytes          list  u32 count, elements
 //   Expr           u8 count, then per operation u8 kind and, for constants, i64
 //                  and, for symbols, u32
@@ -15,7 +16,6 @@
 
 #include "runtime/Format/Plan.h"
 
-#include <concepts>
 #include <cstring>
 #include <type_traits>
 
@@ -41,7 +41,7 @@ private:
   void one(const Expr &expr);
 
   template <typename T>
-    requires std::integral<T> || std::is_enum_v<T>
+    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
   void one(T value) {
     append(&value, sizeof(T));
   }
@@ -87,7 +87,7 @@ private:
   void one(bool &value);
 
   template <typename T>
-    requires std::integral<T> || std::is_enum_v<T>
+    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
   void one(T &value) {
     if (const uint8_t *from = next(sizeof(T)))
       std::memcpy(&value, from, sizeof(T));

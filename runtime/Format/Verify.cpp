@@ -5,6 +5,7 @@
 #include "runtime/Format/MappedFile.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
 
 using namespace weft::rt;
@@ -188,6 +189,8 @@ private:
     if (param.file > plan.externalFiles.size())
       return corrupt(where, " lies in external file ", param.file,
                      ", the plan has only ", plan.externalFiles.size());
+    if (param.generated.isUsed)
+      return checkGenerated(param, where);
     const uint64_t alignment = layout::getParamAlignment(bytes);
     if (param.offset % alignment)
       return corrupt(where, " lies at offset ", param.offset,
@@ -201,6 +204,22 @@ private:
                      plan.externalFiles[param.file - 1].path,
                      "', which has only ",
                      plan.externalFiles[param.file - 1].size);
+    return Status::ok();
+  }
+
+  static Status checkGenerated(const Param &param, const std::string &where) {
+    const double deviation = param.generated.deviation;
+    const bool isFloat = param.dtype == DType::F32 ||
+                         param.dtype == DType::F16 ||
+                         param.dtype == DType::BF16;
+    if (!isFloat)
+      return corrupt(where, " has generated values of the type ",
+                     getName(param.dtype), ", expected f32, f16 or bf16");
+    if (!std::isfinite(deviation) || deviation < 0)
+      return corrupt(where, " has generated values of the deviation ",
+                     deviation, ", expected a finite number from 0 on");
+    if (param.file || param.offset || param.hash)
+      return corrupt(where, " has generated values and stored ones");
     return Status::ok();
   }
 
@@ -245,11 +264,47 @@ private:
           if (Status status = checkText(*text, "the target of a kernel");
               !status)
             return status;
+        if (Status status = checkLaunchShape(kernel, code); !status)
+          return status;
         return forEach(code.features, [](const std::string &feature) {
           return checkText(feature, "a processor feature");
         });
       });
     });
+  }
+
+  static Status checkLaunchShape(const Kernel &kernel, const Code &code) {
+    const LaunchShape &shape = code.launch;
+    const std::string where =
+        "kernel '" + kernel.name + "', code for " + code.target;
+    if (code.kind == Code::Kind::Elf) {
+      if (shape != LaunchShape())
+        return corrupt(where, ", has a launch shape, which CPU code has not");
+      return Status::ok();
+    }
+    if (shape.threads == 0 || shape.threads % 32 ||
+        shape.threads > LaunchShape::maxThreads)
+      return corrupt(where, ", has blocks of ", shape.threads,
+                     " threads, expected a multiple of 32 from 32 to ",
+                     LaunchShape::maxThreads);
+    if (shape.clusterSize == 0 || shape.clusterSize > LaunchShape::maxCluster)
+      return corrupt(where, ", has clusters of ", shape.clusterSize,
+                     " blocks, expected 1 to ", LaunchShape::maxCluster);
+    constexpr uint32_t maxShared = 1u << 20, maxBlocks = 64;
+    if (shape.sharedBytes > maxShared)
+      return corrupt(where, ", has blocks with ", shape.sharedBytes,
+                     " bytes of shared memory, expected at most ", maxShared);
+    if (shape.blocksPerMultiprocessor > maxBlocks)
+      return corrupt(where, ", has ", shape.blocksPerMultiprocessor,
+                     " blocks on a multiprocessor, expected at most ",
+                     maxBlocks);
+    if (code.kind == Code::Kind::CudaSource) {
+      const std::string_view text(
+          reinterpret_cast<const char *>(code.bytes.data()), code.bytes.size());
+      if (!isUtf8(text))
+        return corrupt(where, ": the source is not UTF-8 text");
+    }
+    return Status::ok();
   }
 
   Status checkEntries() {

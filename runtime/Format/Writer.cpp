@@ -132,9 +132,12 @@ Result<uint64_t> placeParams(Plan &plan, uint32_t file) {
     if (!bytes)
       return Status::invalid("parameter '" + param.name +
                              "': " + bytes.getStatus().getMessage());
-    param.file = file;
     param.size = *bytes;
     param.hash = 0;
+    param.offset = 0;
+    if (param.generated.isUsed)
+      continue;
+    param.file = file;
     param.offset = alignUp(end, layout::getParamAlignment(param.size));
     if (__builtin_add_overflow(param.offset, param.size, &end) ||
         end > INT64_MAX / 2)
@@ -151,7 +154,8 @@ public:
   Status open(const std::string &path) {
     progress.resize(plan.params.size());
     for (size_t i = 0; i < progress.size(); ++i)
-      progress[i].isOwn = !plan.params[i].file;
+      progress[i].isOwn =
+          !plan.params[i].file && !plan.params[i].generated.isUsed;
     const std::string weightsPath = getWeightsPath(path);
     uint32_t file = 0;
     if (options.externalWeights) {
@@ -193,7 +197,8 @@ public:
     if (index >= plan.params.size() || !progress[index].isOwn)
       return fail(Status::invalid(
           "parameter " + std::to_string(index) +
-          " cannot be written: it does not exist or lies in a given file"));
+          " cannot be written: it does not exist, lies in a given file or has "
+          "generated values"));
     const Param &param = plan.params[index];
     Progress &state = progress[index];
     if (bytes.size() > param.size - state.written)

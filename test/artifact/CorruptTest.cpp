@@ -193,10 +193,10 @@ constexpr uint64_t huge = uint64_t{1} << 62;
 INSTANTIATE_TEST_SUITE_P(
     Corrupt, HostileArtifact,
     testing::Values(
-        Hostile{"NewerVersion", [](Editor &e) { e.prefix().versionMajor = 2; },
-                unsupported, "format version 2.0"},
-        Hostile{"OlderVersion", [](Editor &e) { e.prefix().versionMajor = 0; },
-                unsupported, "format version 0.0"},
+        Hostile{"NewerVersion", [](Editor &e) { e.prefix().versionMajor = 3; },
+                unsupported, "format version 3.0"},
+        Hostile{"OlderVersion", [](Editor &e) { e.prefix().versionMajor = 1; },
+                unsupported, "format version 1.0"},
         Hostile{"UnknownRequiredSection",
                 [](Editor &e) {
                   SectionRow &row = e.find("DBUG");
@@ -286,8 +286,8 @@ INSTANTIATE_TEST_SUITE_P(
                 corrupt, "outside section CODE"},
         Hostile{"MoreCodeThanRanges",
                 [](Editor &e) {
-                  // The list of ranges is last: 3 elements of 16 bytes.
-                  e.put("KERN", e.find("KERN").size - 52, 2u);
+                  // The list of ranges is last: 5 elements of 16 bytes.
+                  e.put("KERN", e.find("KERN").size - 84, 4u);
                   e.find("KERN").size -= 16;
                 },
                 corrupt, "outside section CODE"},

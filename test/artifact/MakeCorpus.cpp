@@ -52,6 +52,14 @@ static Plan makeRandomPlan(uint32_t seed) {
                   {"avx2", "fma"},
                   "move",
                   std::vector<uint8_t>(random() % 100, uint8_t(seed))}};
+  if (seed % 2 == 0) {
+    const LaunchShape shape = {
+        uint32_t(32 * (1 + random() % 32)), uint32_t(random() % 65536),
+        uint32_t(1 + random() % 16), uint32_t(random() % 4), random() % 2 == 1};
+    kernel.code[0].kind = seed % 4 ? Code::Kind::Cubin : Code::Kind::CudaSource;
+    kernel.code[0].bytes = std::vector<uint8_t>(random() % 100, 'x');
+    kernel.code[0].launch = shape;
+  }
   Entry &entry = plan.entries.emplace_back();
   entry.name = "run";
   for (uint32_t i = 0; i < symbols; ++i)
@@ -85,6 +93,9 @@ static Plan makeRandomPlan(uint32_t seed) {
     param.name = "p" + std::to_string(i);
     param.dtype = static_cast<DType>(1 + random() % 10);
     param.shape = {int64_t(random() % 9), int64_t(random() % 9)};
+    const bool isFloat = param.dtype <= DType::BF16;
+    if (isFloat && random() % 2)
+      param.generated = {true, double(random() % 100) / 64, random()};
   }
   return plan;
 }

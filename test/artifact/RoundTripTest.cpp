@@ -58,6 +58,7 @@ void expectEqual(const Plan &found, const Plan &expected) {
       EXPECT_EQ(a.code[k].features, b.code[k].features);
       EXPECT_EQ(a.code[k].symbol, b.code[k].symbol);
       EXPECT_EQ(a.code[k].bytes, b.code[k].bytes);
+      EXPECT_EQ(a.code[k].launch, b.code[k].launch);
     }
   }
   ASSERT_EQ(found.entries.size(), expected.entries.size());

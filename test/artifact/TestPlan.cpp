@@ -28,7 +28,7 @@ Plan weft::rt::test::makePlan() {
   plan.symbols = {{"tokens", 1, 4096, false}, {"cache_blocks", 1, 64, true}};
   const Expr tokens = Expr::symbol(0), blocks = Expr::symbol(1);
 
-  plan.params.resize(3);
+  plan.params.resize(4);
   plan.params[0].name = "embed";
   plan.params[0].shape = {16, 8};
   plan.params[0].layout = "row-major";
@@ -38,11 +38,15 @@ Plan weft::rt::test::makePlan() {
   plan.params[2].name = "table.\u00e9";
   plan.params[2].dtype = DType::I8;
   plan.params[2].shape = {3};
+  plan.params[3].name = "random";
+  plan.params[3].dtype = DType::F16;
+  plan.params[3].shape = {3, 4};
+  plan.params[3].generated = {true, 0.25, 7};
 
   plan.states = {{"cache.0.key", DType::BF16, {blocks, Expr::constant(64)}},
                  {"cache.0.value", DType::BF16, {blocks, Expr::constant(64)}}};
 
-  plan.kernels.resize(2);
+  plan.kernels.resize(3);
   plan.kernels[0].name = "k0";
   plan.kernels[0].bufferCount = 3;
   plan.kernels[0].symbolCount = 1;
@@ -56,6 +60,17 @@ Plan weft::rt::test::makePlan() {
   plan.kernels[1].bufferCount = 1;
   plan.kernels[1].code = {
       {Code::Kind::Elf, "x86-64-v2", {}, "k1", {{0x7f, 'E', 'L', 'F'}}}};
+
+  plan.kernels[2].name = "k2";
+  const LaunchShape shape = {256, 49152, 2, 3, true};
+  plan.kernels[2].code = {
+      {Code::Kind::Cubin, "sm_90a", {}, "k2", {{0x7f, 'E', 'L', 'F'}}, shape},
+      {Code::Kind::CudaSource,
+       "sm_90a",
+       {"--fmad=true"},
+       "k2",
+       {{'v', 'o', 'i', 'd'}},
+       shape}};
 
   Entry &entry = plan.entries.emplace_back();
   entry.name = "step";
@@ -135,6 +150,8 @@ Plan weft::rt::test::makePlan() {
 
 std::vector<std::byte> weft::rt::test::makeParamBytes(const Plan &plan,
                                                       size_t index) {
+  if (plan.params[index].generated.isUsed)
+    return {};
   std::vector<std::byte> bytes(plan.params[index].size);
   for (size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = static_cast<std::byte>(i * 7 + index * 31 + (i >> 8));
@@ -149,7 +166,8 @@ std::string weft::rt::test::writePlan(const std::filesystem::path &path,
   check(writer.getStatus());
   const Plan &written = (*writer)->getPlan();
   for (size_t i = 0; i < written.params.size(); ++i)
-    check((*writer)->writeParam(i, makeParamBytes(written, i)));
+    if (!written.params[i].generated.isUsed)
+      check((*writer)->writeParam(i, makeParamBytes(written, i)));
   check((*writer)->finish());
   return path.string();
 }

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <random>
 
@@ -23,6 +24,7 @@ Plan makePlacedPlan() {
   plan.params[1].offset = 512;
   plan.params[2].size = 3;
   plan.params[2].offset = 576;
+  plan.params[3].size = 3 * 4 * 2;
   return plan;
 }
 
@@ -115,6 +117,49 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"CodeWithoutSymbol",
               [](Plan &p) { p.kernels[0].code[0].symbol.clear(); },
               "without a target or a symbol"},
+        Wrong{"LaunchShapeOnCpu",
+              [](Plan &p) { p.kernels[0].code[0].launch.threads = 32; },
+              "which CPU code has not"},
+        Wrong{"NoThreads",
+              [](Plan &p) { p.kernels[2].code[0].launch.threads = 0; },
+              "blocks of 0 threads"},
+        Wrong{"OddThreads",
+              [](Plan &p) { p.kernels[2].code[0].launch.threads = 48; },
+              "blocks of 48 threads"},
+        Wrong{"TooManyThreads",
+              [](Plan &p) { p.kernels[2].code[1].launch.threads = 1056; },
+              "blocks of 1056 threads"},
+        Wrong{"NoCluster",
+              [](Plan &p) { p.kernels[2].code[0].launch.clusterSize = 0; },
+              "clusters of 0 blocks"},
+        Wrong{"LargeCluster",
+              [](Plan &p) { p.kernels[2].code[0].launch.clusterSize = 17; },
+              "clusters of 17 blocks"},
+        Wrong{
+            "SharedMemory",
+            [](Plan &p) { p.kernels[2].code[0].launch.sharedBytes = 1 << 24; },
+            "16777216 bytes of shared memory"},
+        Wrong{"PersistentBlocks",
+              [](Plan &p) {
+                p.kernels[2].code[0].launch.blocksPerMultiprocessor = 65;
+              },
+              "65 blocks on a multiprocessor"},
+        Wrong{"SourceNotUtf8",
+              [](Plan &p) {
+                p.kernels[2].code[1].bytes = std::vector<uint8_t>{0xC0, 0x80};
+              },
+              "the source is not UTF-8 text"},
+        Wrong{"GeneratedIntegers",
+              [](Plan &p) { p.params[3].dtype = DType::I16; },
+              "generated values of the type i16"},
+        Wrong{"GeneratedDeviation",
+              [](Plan &p) { p.params[3].generated.deviation = -1; },
+              "the deviation -1"},
+        Wrong{"GeneratedNoNumber",
+              [](Plan &p) { p.params[3].generated.deviation = NAN; },
+              "the deviation nan"},
+        Wrong{"GeneratedAndStored", [](Plan &p) { p.params[3].offset = 4096; },
+              "generated values and stored ones"},
         Wrong{"EntrySymbol", [](Plan &p) { step(p).symbols = {2}; },
               "uses symbol 2"},
         Wrong{"EntrySymbolTwice", [](Plan &p) { step(p).symbols = {0, 0}; },
@@ -132,8 +177,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"BufferShapeSymbol",
               [](Plan &p) { buffer(p, 0).shape = {Expr::symbol(2)}; },
               "uses symbol 2"},
-        Wrong{"ParamIndex", [](Plan &p) { buffer(p, 1).index = 3; },
-              "is parameter 3"},
+        Wrong{"ParamIndex", [](Plan &p) { buffer(p, 1).index = 4; },
+              "is parameter 4"},
         Wrong{"ParamBufferType",
               [](Plan &p) { buffer(p, 1).dtype = DType::I32; },
               "has type i32, its parameter 'embed' has f32"},
@@ -180,8 +225,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"CommandKind",
               [](Plan &p) { command(p, 0).kind = static_cast<CommandKind>(0); },
               "unknown kind 0"},
-        Wrong{"KernelIndex", [](Plan &p) { command(p, 0).kernel = 2; },
-              "launches kernel 2"},
+        Wrong{"KernelIndex", [](Plan &p) { command(p, 0).kernel = 3; },
+              "launches kernel 3"},
         Wrong{"BufferIndex", [](Plan &p) { command(p, 0).buffers[1] = 7; },
               "uses buffer 7"},
         Wrong{"ArgumentCount",
@@ -190,11 +235,11 @@ INSTANTIATE_TEST_SUITE_P(
               "and 1"},
         Wrong{"SymbolCount", [](Plan &p) { command(p, 0).symbols.clear(); },
               "which takes 3 and 1"},
-        Wrong{"Grid",
-              [](Plan &p) {
-                command(p, 0).grid = Expr({{ExprOp::Kind::Add, 0}});
-              },
-              "lacks an operand"},
+        Wrong{
+            "Grid",
+            [](Plan
+                   &p) { command(p, 0).grid = Expr({{ExprOp::Kind::Add, 0}}); },
+            "lacks an operand"},
         Wrong{"CopyCount", [](Plan &p) { command(p, 1).buffers = {2}; },
               "expected a source and a destination"},
         Wrong{

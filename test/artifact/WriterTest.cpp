@@ -57,7 +57,9 @@ protected:
   static Status writeParams(ArtifactWriter &writer) {
     for (size_t i = 0; i < writer.getPlan().params.size(); ++i)
       if (Status status =
-              writer.writeParam(i, makeParamBytes(writer.getPlan(), i));
+              writer.getPlan().params[i].generated.isUsed
+                  ? Status::ok()
+                  : writer.writeParam(i, makeParamBytes(writer.getPlan(), i));
           !status)
         return status;
     return Status::ok();
@@ -118,6 +120,14 @@ TEST_F(WriterTest, TooManyBytes) {
 TEST_F(WriterTest, NoSuchParameter) {
   auto writer = create(makePlan());
   EXPECT_FALSE(writer->appendParam(3, {}));
+}
+
+TEST_F(WriterTest, GeneratedValuesAreNotWritten) {
+  auto writer = create(makePlan());
+  const std::byte bytes[24] = {};
+  Status status = writer->appendParam(3, bytes);
+  EXPECT_EQ(status.getCode(), StatusCode::InvalidArgument);
+  EXPECT_THAT(status.getMessage(), HasSubstr("has generated values"));
 }
 
 TEST_F(WriterTest, AfterFinish) {

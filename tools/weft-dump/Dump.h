@@ -26,6 +26,8 @@ std::vector<std::string> getSymbolNames(const rt::Plan &plan);
 const char *getName(rt::BufferKind kind);
 /// "launch", "copy", "fill".
 const char *getName(rt::CommandKind kind);
+/// "elf", "cubin", "cuda source".
+const char *getName(rt::Code::Kind kind);
 
 /// The sizes that --memory and --kernels are for, as given on the command
 /// line; 0 where nothing was given.

@@ -28,11 +28,21 @@ Json toJson(const std::vector<Expr> &shape,
 
 Json toJson(const Kernel &kernel) {
   Json codes = Json::array();
-  for (const Code &code : kernel.code)
-    codes.push_back({{"target", code.target},
-                     {"features", code.features},
-                     {"symbol", code.symbol},
-                     {"size", code.bytes.size()}});
+  for (const Code &code : kernel.code) {
+    Json json = {{"kind", dump::getName(code.kind)},
+                 {"target", code.target},
+                 {"features", code.features},
+                 {"symbol", code.symbol},
+                 {"size", code.bytes.size()}};
+    if (code.kind != Code::Kind::Elf)
+      json["launch"] = {
+          {"threads", code.launch.threads},
+          {"shared_bytes", code.launch.sharedBytes},
+          {"cluster_size", code.launch.clusterSize},
+          {"blocks_per_multiprocessor", code.launch.blocksPerMultiprocessor},
+          {"dependent_launch", code.launch.dependentLaunch}};
+    codes.push_back(json);
+  }
   return {{"name", kernel.name},
           {"program", kernel.program},
           {"schedule", kernel.schedule},
@@ -116,14 +126,21 @@ Json dump::toJson(const Artifact &artifact) {
     json["external_files"].push_back(
         {{"path", file.path}, {"size", file.size}});
   json["params"] = Json::array();
-  for (const Param &param : plan.params)
-    json["params"].push_back({{"name", param.name},
-                              {"dtype", rt::getName(param.dtype)},
-                              {"shape", param.shape},
-                              {"layout", param.layout},
-                              {"file", param.file},
-                              {"offset", param.offset},
-                              {"size", param.size}});
+  for (const Param &param : plan.params) {
+    Json row = {{"name", param.name},
+                {"dtype", rt::getName(param.dtype)},
+                {"shape", param.shape},
+                {"layout", param.layout}};
+    if (param.generated.isUsed) {
+      row["generated"] = {{"deviation", param.generated.deviation},
+                          {"seed", param.generated.seed}};
+    } else {
+      row["file"] = param.file;
+      row["offset"] = param.offset;
+    }
+    row["size"] = param.size;
+    json["params"].push_back(row);
+  }
   json["states"] = Json::array();
   for (const State &state : plan.states)
     json["states"].push_back({{"name", state.name},

@@ -69,10 +69,12 @@ void printParams(const Plan &plan, std::ostream &out) {
                {"file"}});
   for (const Param &param : plan.params) {
     total += param.size;
-    table.addRow(
-        {param.name, rt::getName(param.dtype), formatShape(param.shape),
-         param.layout, formatBytes(param.size),
-         param.file == 0 ? "DATA" : plan.externalFiles[param.file - 1].path});
+    table.addRow({param.name, rt::getName(param.dtype),
+                  formatShape(param.shape), param.layout,
+                  formatBytes(param.size),
+                  param.generated.isUsed ? "generated"
+                  : param.file == 0 ? "DATA"
+                                    : plan.externalFiles[param.file - 1].path});
   }
   out << "\nParameters: " << plan.params.size() << ", " << formatBytes(total)
       << '\n';
@@ -88,12 +90,31 @@ void printStates(const Plan &plan, std::ostream &out) {
   table.print(out, 2);
 }
 
+/// "256 threads, 48 KiB shared, cluster 2, persistent 1, dependent".
+std::string describeLaunch(const Code &code) {
+  if (code.kind == Code::Kind::Elf)
+    return "";
+  const LaunchShape &shape = code.launch;
+  std::string text = std::to_string(shape.threads) + " threads";
+  if (shape.sharedBytes)
+    text += ", " + formatBytes(shape.sharedBytes) + " shared";
+  if (shape.clusterSize > 1)
+    text += ", cluster " + std::to_string(shape.clusterSize);
+  if (shape.blocksPerMultiprocessor)
+    text += ", persistent " + std::to_string(shape.blocksPerMultiprocessor);
+  if (shape.dependentLaunch)
+    text += ", dependent";
+  return text;
+}
+
 void printKernels(const Plan &plan, std::ostream &out) {
   out << "\nKernels: " << plan.kernels.size() << '\n';
   Table table({{"name"},
                {"computes"},
                {"target"},
+               {"kind"},
                {"needs"},
+               {"launch"},
                {"code", Align::Right},
                {"scratch", Align::Right},
                {"schedule"}});
@@ -101,8 +122,8 @@ void printKernels(const Plan &plan, std::ostream &out) {
     bool isFirst = true;
     for (const Code &code : kernel.code) {
       table.addRow({isFirst ? kernel.name : "", isFirst ? kernel.program : "",
-                    code.target, join(code.features),
-                    formatBytes(code.bytes.size()),
+                    code.target, dump::getName(code.kind), join(code.features),
+                    describeLaunch(code), formatBytes(code.bytes.size()),
                     isFirst ? formatBytes(kernel.scratchBytes) : "",
                     isFirst ? kernel.schedule : ""});
       isFirst = false;
@@ -208,6 +229,18 @@ const char *dump::getName(CommandKind kind) {
     return "copy";
   case CommandKind::Fill:
     return "fill";
+  }
+  return "?";
+}
+
+const char *dump::getName(Code::Kind kind) {
+  switch (kind) {
+  case Code::Kind::Elf:
+    return "elf";
+  case Code::Kind::Cubin:
+    return "cubin";
+  case Code::Kind::CudaSource:
+    return "cuda source";
   }
   return "?";
 }
