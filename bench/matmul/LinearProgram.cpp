@@ -21,7 +21,7 @@ static std::string fill(std::string text,
 static const char *programText = R"(
 tile.program @{name} symbols ["tokens"] grid [#tile.extent<"{N}", {columnBlock}>, #tile.extent<"tokens", {rowBlock}>] {
   tile.kernel @k level "{level}" (%x: {xview}, %w: {wview}, %y: {yview}) symbols (%tokens) item (%item)
-      attributes {schedule = #tile.cpu_schedule<level = "{level}", rows = {rows}, columns = {width}, unroll = {unroll}, row_columns = {width}, row_unroll = {unroll}, row_block = {rowBlock}, column_block = {columnBlock}, mma = {mma}>} {
+      attributes {schedule = #tile.cpu_schedule<level = "{level}", rows = {rows}, columns = {width}, unroll = {unroll}, row_columns = {width}, row_panels = 1, row_unroll = {unroll}, row_block = {rowBlock}, column_block = {columnBlock}, mma = {mma}>} {
     %zero = arith.constant 0 : index
     %one = arith.constant 1 : index
     %c64 = arith.constant 64 : index

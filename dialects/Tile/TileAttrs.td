@@ -40,16 +40,18 @@ def Tile_CpuScheduleAttr : AttrDef<Tile_Dialect, "CpuSchedule"> {
     "x86-64-v4-bf16"). A register tile has `rows` x `columns` elements and
     takes `unroll` steps of the innermost fold at a time; the rows that do not
     fill a tile (in decoding, the only one) are computed one by one,
-    `row_columns` wide with `row_unroll` steps. A work item covers `row_block`
-    rows and `column_block` columns; `mma` is the instruction. `row_block` and
-    `column_block` are the same for all levels of a dispatch, since they share
-    one grid.
+    `row_columns` wide with `row_unroll` steps. If there is one row in all, up
+    to `row_panels` panels of the packed weight are computed in one fold, over
+    the work items of a call: a core reads memory faster from several places at
+    a time than from one. A work item covers `row_block` rows and `column_block`
+    columns; `mma` is the instruction. `row_block` and `column_block` are the
+    same for all levels of a dispatch, since they share one grid.
   }];
   let parameters = (ins
     StringRefParameter<"CPU level">:$level,
     "int64_t":$rows, "int64_t":$columns,
     "int64_t":$unroll,
-    "int64_t":$row_columns, "int64_t":$row_unroll,
+    "int64_t":$row_columns, "int64_t":$row_panels, "int64_t":$row_unroll,
     "int64_t":$row_block, "int64_t":$column_block,
     EnumParameter<Tile_MmaInstruction>:$mma);
   let assemblyFormat = "`<` struct(params) `>`";

@@ -44,9 +44,14 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren,
                                /*allowType=*/true) ||
       parser.parseKeyword("symbols") ||
-      parser.parseArgumentList(symbols, OpAsmParser::Delimiter::Paren) ||
-      parser.parseKeyword("item") ||
-      parser.parseArgumentList(item, OpAsmParser::Delimiter::Paren))
+      parser.parseArgumentList(symbols, OpAsmParser::Delimiter::Paren))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("items")))
+    result.addAttribute(getRangedAttrName(result.name),
+                        parser.getBuilder().getUnitAttr());
+  else if (parser.parseKeyword("item"))
+    return failure();
+  if (parser.parseArgumentList(item, OpAsmParser::Delimiter::Paren))
     return failure();
   for (auto *list : {&symbols, &item})
     for (OpAsmParser::Argument &argument : *list) {
@@ -70,9 +75,12 @@ void KernelOp::print(OpAsmPrinter &printer) {
   });
   printer << ") symbols (";
   llvm::interleaveComma(getSymbolArguments(), printer);
-  printer << ") item (" << getItem() << ")";
+  printer << ") " << (getRanged() ? "items" : "item") << " (" << getItem();
+  if (BlockArgument end = getItemEnd())
+    printer << ", " << end;
+  printer << ")";
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
-                                           {"sym_name", "level"});
+                                           {"sym_name", "level", "ranged"});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
                       /*printBlockTerminators=*/false);
@@ -83,7 +91,7 @@ ProgramOp KernelOp::getProgram() {
 }
 
 unsigned KernelOp::getBufferCount() {
-  return getBlock().getNumArguments() - 1 - getProgram().getSymbols().size();
+  return getItem().getArgNumber() - getProgram().getSymbols().size();
 }
 
 ArrayRef<BlockArgument> KernelOp::getBuffers() {
@@ -91,10 +99,17 @@ ArrayRef<BlockArgument> KernelOp::getBuffers() {
 }
 
 ArrayRef<BlockArgument> KernelOp::getSymbolArguments() {
-  return getBlock().getArguments().drop_front(getBufferCount()).drop_back();
+  return getBlock().getArguments().slice(getBufferCount(),
+                                         getProgram().getSymbols().size());
 }
 
-BlockArgument KernelOp::getItem() { return getBlock().getArguments().back(); }
+BlockArgument KernelOp::getItem() {
+  return getBlock().getArguments().take_back(getRanged() ? 2 : 1).front();
+}
+
+BlockArgument KernelOp::getItemEnd() {
+  return getRanged() ? getBlock().getArguments().back() : BlockArgument();
+}
 
 int64_t KernelOp::getScratchBytes() {
   int64_t bytes = 0;
@@ -108,9 +123,9 @@ int64_t KernelOp::getScratchBytes() {
 
 LogicalResult KernelOp::verify() {
   unsigned symbols = getProgram().getSymbols().size();
-  if (getBlock().getNumArguments() < symbols + 1)
+  if (getBlock().getNumArguments() < symbols + (getRanged() ? 2 : 1))
     return emitOpError("needs an argument per symbol of the program and one "
-                       "for the work item");
+                       "for the work item or two for the range of items");
   for (BlockArgument buffer : getBuffers()) {
     auto type = dyn_cast<MemRefType>(buffer.getType());
     if (!type)

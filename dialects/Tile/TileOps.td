@@ -62,9 +62,15 @@ def Tile_KernelOp : Tile_Op<"kernel", [Symbol, IsolatedFromAbove,
     Arguments: the buffers (memrefs with static strides), one index per symbol
     of the program, and the number of the work item in the flattened grid (the
     last extent varies fastest).
+
+    With `items (%begin, %end)` instead of `item (%i)` the body computes all
+    items of the range that one call of the kernel gets, which lets it share
+    work between neighbours. What an item's result is must not depend on the
+    range.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$level,
-                       OptionalAttr<Tile_CpuScheduleAttr>:$schedule);
+                       OptionalAttr<Tile_CpuScheduleAttr>:$schedule,
+                       UnitAttr:$ranged);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -74,7 +80,10 @@ def Tile_KernelOp : Tile_Op<"kernel", [Symbol, IsolatedFromAbove,
     unsigned getBufferCount();
     llvm::ArrayRef<::mlir::BlockArgument> getBuffers();
     llvm::ArrayRef<::mlir::BlockArgument> getSymbolArguments();
+    /// The work item, or the first of the range.
     ::mlir::BlockArgument getItem();
+    /// The end of the range; null if the body computes one item.
+    ::mlir::BlockArgument getItemEnd();
     /// Bytes of all scratch views, each rounded up to 64.
     int64_t getScratchBytes();
   }];

@@ -58,22 +58,12 @@ public:
           k.create<arith::CmpIOp>(arith::CmpIPredicate::eq, row, begin),
           k.create<arith::CmpIOp>(arith::CmpIPredicate::eq, row,
                                   sequenceStart));
-      ifThen(startsRun, [&] { buildRun(row, k.min(end, sequenceEnd)); });
+      k.ifThen(startsRun, [&] { buildRun(row, k.min(end, sequenceEnd)); });
     });
     return success();
   }
 
 private:
-  void ifThen(Value condition, function_ref<void()> body) {
-    k.create<scf::IfOp>(condition, [&](OpBuilder &inner, Location) {
-      OpBuilder::InsertionGuard guard(k.builder);
-      k.builder.setInsertionPoint(inner.getInsertionBlock(),
-                                  inner.getInsertionPoint());
-      body();
-      k.create<scf::YieldOp>();
-    });
-  }
-
   void allocateScratch(int64_t height) {
     auto scratch = [&](ArrayRef<int64_t> shape, Type element) -> Value {
       return k.create<tile::ScratchOp>(MemRefType::get(shape, element));
@@ -102,13 +92,13 @@ private:
     Value isSeveral =
         k.create<arith::CmpIOp>(arith::CmpIPredicate::ne, count, k.index(1));
     Value firstHead = k.mul(keyHead, group);
-    ifThen(isSingle, [&] {
+    k.ifThen(isSingle, [&] {
       int64_t height = std::min(k.schedule.getRows(), group);
       k.forColumns(group, height, [&](Value head, int64_t heads) {
         buildHeadsTile(row, k.add(firstHead, head), heads);
       });
     });
-    ifThen(isSeveral, [&] {
+    k.ifThen(isSeveral, [&] {
       k.forLoop(k.index(0), k.index(group), 1, [&](Value head) {
         k.forLoop(row, end, k.schedule.getRows(), [&](Value token) {
           Value valid = k.min(k.sub(end, token), k.index(k.schedule.getRows()));

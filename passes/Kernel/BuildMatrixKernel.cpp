@@ -7,7 +7,11 @@
 //       accumulators = fold over k of mma(input[rows, k], weight[panel, k])
 //       epilogue on the accumulators, store
 //
-// and the same with single rows for the rows that do not fill a tile.
+// and the same with single rows for the rows that do not fill a tile. If there
+// is one row in all (decoding), the column tiles of all items of the call are
+// one loop whose tiles are several panels wide, each panel with an accumulator
+// of its own in one fold: every weight is read once, and a core reads memory
+// faster from several places at a time than from one.
 //
 // A gated pair has two accumulators over one input. An expert-wise layer has
 // one row (token, choice) per item, whose expert selects the matrix.
@@ -73,7 +77,7 @@ public:
     if (matrices[0].experts)
       buildExpertItem();
     else
-      buildBlockItem();
+      buildBlockItems();
     return success();
   }
 
@@ -81,13 +85,48 @@ private:
   int64_t outputs() { return matrices[0].outputs; }
   int64_t panelColumns() { return matrices[0].layout.getColumns(); }
 
+  void buildBlockItems() {
+    Value isSingle =
+        k.create<arith::CmpIOp>(arith::CmpIPredicate::eq, k.rows(), k.index(1));
+    k.ifThen(
+        isSingle, [&] { buildSingleRow(); },
+        [&] {
+          k.forLoop(k.item(), k.itemEnd(), 1,
+                    [&](Value item) { buildBlockItem(item); });
+        });
+  }
+
+  /// All items of the call are column blocks of the only row.
+  void buildSingleRow() {
+    int64_t columnBlock = k.schedule.getColumnBlock();
+    Value begin = k.mul(k.item(), columnBlock);
+    Value end = k.min(k.mul(k.itemEnd(), columnBlock), k.index(outputs()));
+    // Wide tiles first; the last one, of what is left of a panel, is static.
+    for (int64_t panels = k.schedule.getRowPanels(); panels > 0; panels /= 2) {
+      int64_t width = panels * panelColumns();
+      if (width > outputs())
+        continue;
+      Value tiles = k.div(k.sub(end, begin), width);
+      Value tiled = k.add(begin, k.mul(tiles, width));
+      k.forLoop(begin, tiled, width, [&](Value column) {
+        buildTile(k.index(0), 1, column, width, {}, {});
+      });
+      begin = tiled;
+    }
+    if (int64_t rest = outputs() % panelColumns()) {
+      Value isLeft =
+          k.create<arith::CmpIOp>(arith::CmpIPredicate::slt, begin, end);
+      k.ifThen(isLeft, [&] { buildTile(k.index(0), 1, begin, rest, {}, {}); });
+    }
+  }
+
   /// Item = (column block, row block), row blocks fastest, so that successive
   /// items read the same panels.
-  void buildBlockItem() {
+  void buildBlockItem(Value item) {
     int64_t rowBlock = k.schedule.getRowBlock();
     Value rowBlocks = k.create<arith::CeilDivUIOp>(k.rows(), k.index(rowBlock));
-    Value columnBlock = k.create<arith::DivUIOp>(k.item(), rowBlocks);
-    Value row = k.mul(k.create<arith::RemUIOp>(k.item(), rowBlocks), rowBlock);
+    Value columnBlock = k.create<arith::DivUIOp>(item, rowBlocks);
+    Value row = k.mul(k.create<arith::RemUIOp>(item, rowBlocks), rowBlock);
     Value rowEnd = k.min(k.add(row, k.index(rowBlock)), k.rows());
     int64_t height = k.schedule.getRows();
     Value tiles = k.div(k.sub(rowEnd, row), height);
@@ -138,19 +177,18 @@ private:
     int64_t lastBlock = (size - 1) / columnBlock;
     Value isLast = k.create<arith::CmpIOp>(arith::CmpIPredicate::eq, block,
                                            k.index(lastBlock));
-    k.create<scf::IfOp>(isLast, [&](OpBuilder &inner, Location) {
-      OpBuilder::InsertionGuard guard(k.builder);
-      k.builder.setInsertionPoint(inner.getInsertionBlock(),
-                                  inner.getInsertionPoint());
-      body(k.index(full), size - full);
-      k.create<scf::YieldOp>();
-    });
+    k.ifThen(isLast, [&] { body(k.index(full), size - full); });
   }
 
+  /// Outputs [row, row + height) x [column, column + width), which are part of
+  /// one panel or whole panels.
   void buildTile(Value row, int64_t height, Value column, int64_t width,
                  Value expert, Value choice) {
-    SmallVector<int64_t> shape = {height, width};
-    SmallVector<Value> accumulators(matrices.size(), k.constant(shape, 0));
+    int64_t panelWidth = std::min(width, panelColumns());
+    int64_t panels = width / panelWidth;
+    SmallVector<int64_t> shape = {height, panelWidth};
+    SmallVector<Value> accumulators(panels * matrices.size(),
+                                    k.constant(shape, 0));
     int64_t size = matrices[0].inputs;
     // The last, shorter step of the fold is one of its own.
     int64_t unroll =
@@ -164,12 +202,21 @@ private:
     if (full < size)
       accumulators = foldOver(full, size, size - full, accumulators, row,
                               column, shape, expert, choice);
+    for (int64_t p = 0; p < panels; ++p)
+      finishTile(
+          ArrayRef(accumulators).slice(p * matrices.size(), matrices.size()),
+          row, k.add(column, k.index(p * panelWidth)), shape, expert, choice);
+  }
 
+  /// Bias and epilogue on the accumulators of one panel, then the stores.
+  void finishTile(ArrayRef<Value> accumulators, Value row, Value column,
+                  ArrayRef<int64_t> shape, Value expert, Value choice) {
     DenseMap<Value, Value> tiles;
-    for (auto [matrix, accumulator] : llvm::zip_equal(matrices, accumulators)) {
+    for (auto [matrix, sum] : llvm::zip_equal(matrices, accumulators)) {
+      Value accumulator = sum;
       if (matrix.bias) {
         Value bias = k.load(k.getArgument(matrix.bias), {k.index(0), column},
-                            {1, width});
+                            {1, shape[1]});
         accumulator = k.create<arith::AddFOp>(
             accumulator, k.broadcast(k.toF32(bias), shape));
       }
@@ -199,7 +246,8 @@ private:
         k.store(tile, output, {row, outColumn});
   }
 
-  /// Accumulates k in [begin, end) in steps that divide the range.
+  /// Accumulates k in [begin, end) in steps that divide the range: panel by
+  /// panel, and for each the matrices.
   SmallVector<Value> foldOver(int64_t begin, int64_t end, int64_t step,
                               ValueRange init, Value row, Value column,
                               ArrayRef<int64_t> shape, Value expert,
@@ -216,10 +264,12 @@ private:
             inColumn = k.add(inColumn, k.mul(choice, matrices[0].inputs));
           Value lhs = k.load(input.matrix, {row, inColumn}, {shape[0], step});
           SmallVector<Value> next;
-          for (auto [matrix, accumulator] : llvm::zip_equal(matrices, state)) {
+          for (auto [number, accumulator] : llvm::enumerate(state)) {
+            const Matrix &matrix = matrices[number % matrices.size()];
             int64_t group = matrix.layout.getGroup();
-            SmallVector<Value> indices = {panel, k.div(kk, group), inPanel,
-                                          k.index(0)};
+            SmallVector<Value> indices = {
+                k.add(panel, k.index(number / matrices.size())),
+                k.div(kk, group), inPanel, k.index(0)};
             if (expert)
               indices.insert(indices.begin(), expert);
             Value rhs =

@@ -28,12 +28,13 @@ struct ProgramShape {
   BuildFunction build;
   SmallVector<Attribute> grid, symbols;
   SmallVector<StringRef> description;
+  bool ranged = false; ///< The body computes a range of items.
 };
 
 ProgramShape getShape(DispatchOp dispatch, ArrayAttr schedules) {
   MLIRContext *context = dispatch.getContext();
   auto schedule = cast<tile::CpuScheduleAttr>(schedules[0]);
-  ProgramShape shape{buildRowsKernel, {}, {}, {}};
+  ProgramShape shape{buildRowsKernel, {}, {}, {}, false};
   shape.symbols.push_back(StringAttr::get(context, rowsSymbol));
   auto extent = [&](StringRef size, int64_t block) {
     shape.grid.push_back(tile::ExtentAttr::get(context, size, block));
@@ -59,6 +60,7 @@ ProgramShape getShape(DispatchOp dispatch, ArrayAttr schedules) {
   };
   if (isa_and_nonnull<LinearOp>(root)) {
     shape.build = buildMatrixKernel;
+    shape.ranged = true;
     extent(count(lastSize(root->getResult(0))), schedule.getColumnBlock());
     extent(rowsSymbol, schedule.getRowBlock());
   } else if (auto grouped = dyn_cast_or_null<GroupedLinearOp>(root)) {
@@ -266,7 +268,8 @@ class BuildTilePrograms
       if (!dispatch.getTiedInput(index))
         block->addArgument(getKernelType(cast<RankedTensorType>(type), false),
                            loc);
-    for (size_t i = 0; i <= shape.symbols.size(); ++i)
+    kernel.setRanged(shape.ranged);
+    for (size_t i = 0; i < shape.symbols.size() + (shape.ranged ? 2 : 1); ++i)
       block->addArgument(builder.getIndexType(), loc);
     KernelBuilder kernelBuilder(builder, dispatch, kernel, schedule);
     if (failed(shape.build(kernelBuilder)))

@@ -30,8 +30,18 @@ RegisterTile getRegisterTile(const CpuLevel &level, bool pair) {
   return {4, pair ? 4 : 8, pair ? 16 : 32}; // 16 registers of 4.
 }
 
-bool isBf16(Value value) {
-  return cast<RankedTensorType>(value.getType()).getElementType().isBF16();
+Type getElement(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
+}
+
+/// Panels of a fold over the only row, of all matrices together. Converted
+/// weights take registers that accumulators then lack. Measured with
+/// bench/matmul (docs/performance.md).
+int64_t getRowPanels(const CpuLevel &level, Type weight,
+                     tile::MmaInstruction mma) {
+  if (weight.isF32() || mma == tile::MmaInstruction::DotBf16)
+    return 8;
+  return level.registers >= 32 ? 4 : 2;
 }
 
 class ChooseSchedules
@@ -61,6 +71,7 @@ private:
 
   tile::CpuScheduleAttr choose(DispatchOp dispatch, const CpuLevel &level) {
     int64_t matrices = 0, inputs = 0;
+    Type weight;
     bool pairs = false, attention = false;
     for (Operation &op : dispatch.getBlock()) {
       attention |= isa<AttentionOp>(op);
@@ -69,7 +80,8 @@ private:
       ++matrices;
       inputs =
           cast<RankedTensorType>(op.getOperand(0).getType()).getShape().back();
-      pairs = isBf16(op.getOperand(0)) && isBf16(op.getOperand(1)) &&
+      weight = getElement(op.getOperand(1));
+      pairs = getElement(op.getOperand(0)).isBF16() && weight.isBF16() &&
               inputs % 2 == 0;
     }
     RegisterTile tile = getRegisterTile(level, matrices > 1);
@@ -85,9 +97,11 @@ private:
     // About 64 KiB of weight per item keeps the cost of an item small against
     // its work without starving threads.
     int64_t columnBlock = matrices && inputs < 512 ? 128 : 64;
-    return tile::CpuScheduleAttr::get(&getContext(), level.name, tile.rows,
-                                      tile.columns, unroll, tile.rowColumns,
-                                      rowUnroll, rowBlock, columnBlock, mma);
+    int64_t rowPanels =
+        matrices ? getRowPanels(level, weight, mma) / matrices : 1;
+    return tile::CpuScheduleAttr::get(
+        &getContext(), level.name, tile.rows, tile.columns, unroll,
+        tile.rowColumns, rowPanels, rowUnroll, rowBlock, columnBlock, mma);
   }
 };
 

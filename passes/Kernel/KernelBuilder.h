@@ -41,6 +41,7 @@ public:
   /// The program's symbol: number of rows.
   mlir::Value rows() { return kernel.getSymbolArguments()[0]; }
   mlir::Value item() { return kernel.getItem(); }
+  mlir::Value itemEnd() { return kernel.getItemEnd(); }
   /// Body operations of the dispatch that are not reshapes or slices.
   llvm::SmallVector<mlir::Operation *> getOps();
 

@@ -320,9 +320,12 @@ LogicalResult TileEmitter::emitMma(MmaOp op) {
   auto [tileRows, tilePieces] = chooseRegisterTile(level, result.rows);
   operands.unroll = 4;
   if (CpuScheduleAttr schedule = kernel.getScheduleAttr()) {
+    bool single = result.rows == 1;
+    int64_t columns = single ? schedule.getRowColumns() : schedule.getColumns();
+    int64_t unroll = single ? schedule.getRowUnroll() : schedule.getUnroll();
     tileRows = std::max<int64_t>(1, schedule.getRows());
-    tilePieces = std::max<int64_t>(1, schedule.getColumns() / level.lanes());
-    operands.unroll = std::max<int64_t>(1, schedule.getUnroll());
+    tilePieces = std::max<int64_t>(1, columns / level.lanes());
+    operands.unroll = std::max<int64_t>(1, unroll);
   }
   for (int64_t p = 0; p < result.count(); p += tilePieces) {
     int64_t count = std::min(tilePieces, result.count() - p);

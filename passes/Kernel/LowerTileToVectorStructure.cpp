@@ -136,6 +136,13 @@ LogicalResult TileEmitter::emitKernel(ValueRange abiArguments) {
   entry = b.getInsertionBlock();
   emitArguments(abiArguments);
   Value begin = abiArguments[2], end = abiArguments[3];
+  if (BlockArgument itemEnd = kernel.getItemEnd()) {
+    for (auto [argument, value] :
+         {std::pair(kernel.getItem(), begin), std::pair(itemEnd, end)})
+      scalars[argument] =
+          arith::IndexCastOp::create(b, b.getIndexType(), value);
+    return emitBlock(kernel.getBlock());
+  }
   Value one = arith::ConstantOp::create(b, b.getI64IntegerAttr(1));
   auto loop = scf::ForOp::create(b, begin, end, one);
   OpBuilder::InsertionGuard guard(b);

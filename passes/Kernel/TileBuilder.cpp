@@ -149,6 +149,18 @@ Value TileBuilder::scale(Value tile, double factor) {
 // Loops
 //===----------------------------------------------------------------------===//
 
+void TileBuilder::ifThen(Value condition, function_ref<void()> then,
+                         function_ref<void()> otherwise) {
+  auto branch = create<scf::IfOp>(condition, bool(otherwise));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  then();
+  if (otherwise) {
+    builder.setInsertionPointToStart(branch.elseBlock());
+    otherwise();
+  }
+}
+
 void TileBuilder::forLoop(Value lower, Value upper, int64_t step,
                           function_ref<void(Value)> body) {
   create<scf::ForOp>(lower, upper, index(step), ValueRange(),

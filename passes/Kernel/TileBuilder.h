@@ -60,7 +60,9 @@ public:
   /// x * factor, x + y with a number.
   mlir::Value scale(mlir::Value tile, double factor);
 
-  // Loops.
+  // Control flow.
+  void ifThen(mlir::Value condition, llvm::function_ref<void()> then,
+              llvm::function_ref<void()> otherwise = nullptr);
   void forLoop(mlir::Value lower, mlir::Value upper, int64_t step,
                llvm::function_ref<void(mlir::Value)> body);
   llvm::SmallVector<mlir::Value>

@@ -55,12 +55,13 @@ struct Shape {
     std::string text = "(%x: " + lhsView + ", %w: " + rhsView +
                        ", %y: " + outView + ") symbols (%n) item (%i)";
     if (!schedule.empty())
-      text += " attributes {schedule = #tile.cpu_schedule<level = \"@LEVEL@\", "
-              "rows = " +
-              s(schedule[0]) + ", columns = " + s(schedule[1]) +
-              ", unroll = " + s(schedule[2]) +
-              ", row_columns = 1, row_unroll = 1, row_block = 1, "
-              "column_block = 1, mma = fma>}";
+      text +=
+          " attributes {schedule = #tile.cpu_schedule<level = \"@LEVEL@\", "
+          "rows = " +
+          s(schedule[0]) + ", columns = " + s(schedule[1]) +
+          ", unroll = " + s(schedule[2]) +
+          ", row_columns = 1, row_panels = 1, row_unroll = 1, row_block = 1, "
+          "column_block = 1, mma = fma>}";
     text += " {\n %zero = arith.constant 0 : index\n"
             " %c0 = tile.load %y[%zero, %zero] rows %n : " +
             outView + " -> " + out + "\n";

@@ -31,8 +31,16 @@ tile.program @p symbols [] grid [] {
 // -----
 
 tile.program @p symbols ["rows"] grid [] {
-  // expected-error @below {{needs an argument per symbol of the program and one for the work item}}
+  // expected-error @below {{needs an argument per symbol of the program and one for the work item or two for the range of items}}
   tile.kernel @a level "x86-64-v2" () symbols () item (%i) {
+  }
+}
+
+// -----
+
+tile.program @p symbols ["rows"] grid [] {
+  // expected-error @below {{needs an argument per symbol of the program and one for the work item or two for the range of items}}
+  tile.kernel @a level "x86-64-v2" () symbols (%rows) items (%i) {
   }
 }
 

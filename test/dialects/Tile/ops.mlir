@@ -1,7 +1,7 @@
 // Every operation of the dialect, in each of its forms, printed and parsed back.
 // RUN: weft-opt %s --verify-roundtrip | FileCheck %s
 
-#schedule = #tile.cpu_schedule<level = "x86-64-v4", rows = 6, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 48, column_block = 64, mma = fma>
+#schedule = #tile.cpu_schedule<level = "x86-64-v4", rows = 6, columns = 64, unroll = 8, row_columns = 64, row_panels = 1, row_unroll = 8, row_block = 48, column_block = 64, mma = fma>
 
 // CHECK: tile.program @memory symbols ["tokens", "blocks"] grid [#tile.extent<"tokens", 6>, #tile.extent<"2*blocks", 1>] attributes {description = "loads and stores"} {
 tile.program @memory symbols ["tokens", "blocks"] grid [#tile.extent<"tokens", 6>, #tile.extent<"2*blocks", 1>] attributes {description = "loads and stores"} {
@@ -23,8 +23,14 @@ tile.program @memory symbols ["tokens", "blocks"] grid [#tile.extent<"tokens", 6
     tile.store %c, %x[%i, %zero, %zero] dims [0, 1] : tensor<6x8xf32>, memref<?x8x64xf32>
     tile.return
   }
-  // CHECK: tile.kernel @v4 level "x86-64-v4" ({{.*}}) symbols ({{.*}}) item (%{{.*}}) attributes {schedule = #tile.cpu_schedule<level = "x86-64-v4", rows = 6, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 48, column_block = 64, mma = fma>} {
+  // CHECK: tile.kernel @v4 level "x86-64-v4" ({{.*}}) symbols ({{.*}}) item (%{{.*}}) attributes {schedule = #tile.cpu_schedule<level = "x86-64-v4", rows = 6, columns = 64, unroll = 8, row_columns = 64, row_panels = 1, row_unroll = 8, row_block = 48, column_block = 64, mma = fma>} {
   tile.kernel @v4 level "x86-64-v4" (%x: memref<?x8x64xf32>, %y: memref<?x64xf32>) symbols (%tokens, %blocks) item (%i) attributes {schedule = #schedule} {
+  }
+}
+
+tile.program @range symbols ["tokens"] grid [#tile.extent<"tokens", 1>] {
+  // CHECK: tile.kernel @v2 level "x86-64-v2" (%{{.*}}: memref<?x64xf32>) symbols (%{{.*}}) items (%{{.*}}, %{{.*}}) {
+  tile.kernel @v2 level "x86-64-v2" (%x: memref<?x64xf32>) symbols (%tokens) items (%begin, %end) {
   }
 }
 

@@ -22,11 +22,22 @@ func.func @layers(%x: tensor<?x64xf32> {weft.name = "x", weft.symbols = ["tokens
 // -----
 
 // A program does not take the name of an entry point. A linear layer is a fold
-// over k whose accumulator starts at zero; full row tiles and single rows are
-// two cases of the same body.
+// over k whose accumulator starts at zero. If there is one row in all, several
+// panels are folded at once, as many as there are here; otherwise full row
+// tiles and single rows are two cases of the same body.
 
 // CHECK-LABEL: tile.program @linear_1 
 //  CHECK-SAME:   grid [#tile.extent<"128", 128>, #tile.extent<"rows", 48>]
+//       CHECK:   symbols (%[[ROWS:.*]]) items (%[[BEGIN:.*]], %[[END:.*]]) attributes
+//       CHECK:   %[[SINGLE:.*]] = arith.cmpi eq, %[[ROWS]], %c1
+//       CHECK:   scf.if %[[SINGLE]]
+//       CHECK:   %[[TWO:.*]]:2 = tile.fold {{.*}} merge add init ({{.*}} : tensor<1x64xf32>, {{.*}} : tensor<1x64xf32>)
+// CHECK-COUNT-2:   tile.mma fma {{.*}} : tensor<1x8xf32>, tensor<8x64x1xf32>, tensor<1x64xf32>
+//       CHECK:   tile.store %[[TWO]]#0
+//       CHECK:   tile.store %[[TWO]]#1
+//       CHECK:   tile.fold {{.*}} merge add init ({{.*}} : tensor<1x64xf32>)
+//       CHECK:   else
+//       CHECK:   scf.for %{{.*}} = %[[BEGIN]] to %[[END]]
 //       CHECK:   tile.fold {{.*}} merge add init ({{.*}} : tensor<6x64xf32>)
 //       CHECK:     tile.mma fma {{.*}} : tensor<6x8xf32>, tensor<8x64x1xf32>, tensor<6x64xf32>
 //       CHECK:   tile.store {{.*}} : tensor<6x64xf32>
@@ -37,6 +48,26 @@ func.func @linear(%x: tensor<?x64xf32> {weft.name = "x", weft.symbols = ["tokens
     weft.yield %1 : tensor<?x128xf32>
   }
   return %0 : tensor<?x128xf32>
+}
+
+// -----
+
+// The panels of a single row are those of both matrices of a gate; the columns
+// behind the last whole panel are a tile of their own.
+
+// CHECK-LABEL: tile.program @linear
+//       CHECK:   tile.fold {{.*}} init (%{{[^)]*}} : tensor<1x64xf32>, %{{[^)]*}} : tensor<1x64xf32>, %{{[^)]*}} : tensor<1x64xf32>, %{{[^)]*}} : tensor<1x64xf32>)
+//       CHECK:   tile.fold {{.*}} init (%{{[^)]*}} : tensor<1x64xf32>, %{{[^)]*}} : tensor<1x64xf32>)
+//       CHECK:   tile.fold {{.*}} init (%{{[^)]*}} : tensor<1x8xf32>, %{{[^)]*}} : tensor<1x8xf32>)
+//       CHECK:   else
+func.func @gate(%x: tensor<?x64xf32> {weft.name = "x", weft.symbols = ["tokens"]}, %g: tensor<3x64x64x1xf32>, %u: tensor<3x64x64x1xf32>) -> tensor<?x136xf32> {
+  %0 = weft.dispatch "gate" (%a = %x : tensor<?x64xf32>, %b = %g : tensor<3x64x64x1xf32>, %c = %u : tensor<3x64x64x1xf32>) -> (tensor<?x136xf32>) {
+    %1 = weft.linear %a, %b layout <columns = 64, group = 1> : (tensor<?x64xf32>, tensor<3x64x64x1xf32>) -> tensor<?x136xf32>
+    %2 = weft.linear %a, %c layout <columns = 64, group = 1> : (tensor<?x64xf32>, tensor<3x64x64x1xf32>) -> tensor<?x136xf32>
+    %3 = weft.gated_activation silu %1, %2 : tensor<?x136xf32>
+    weft.yield %3 : tensor<?x136xf32>
+  }
+  return %0 : tensor<?x136xf32>
 }
 
 // -----

@@ -64,7 +64,7 @@ tile.program @mma symbols [] grid [#tile.extent<"1", 1>] {
     tile.return
   }
   tile.kernel @wide level "x86-64-v4" (%x: memref<2x64xf32>, %w: memref<64x32xf32>, %y: memref<2x32xf32>)
-      symbols () item (%i) attributes {schedule = #tile.cpu_schedule<level = "x86-64-v4", rows = 2, columns = 32, unroll = 2, row_columns = 32, row_unroll = 2, row_block = 2, column_block = 32, mma = fma>} {
+      symbols () item (%i) attributes {schedule = #tile.cpu_schedule<level = "x86-64-v4", rows = 2, columns = 32, unroll = 2, row_columns = 32, row_panels = 1, row_unroll = 2, row_block = 2, column_block = 32, mma = fma>} {
     %zero = arith.constant 0 : index
     %c = arith.constant dense<0.0> : tensor<2x32xf32>
     %a = tile.load %x[%zero, %zero] : memref<2x64xf32> -> tensor<2x64xf32>
@@ -77,7 +77,8 @@ tile.program @mma symbols [] grid [#tile.extent<"1", 1>] {
 
 // -----
 
-// A tile wider than the schedule's register tile has a loop per column chunk.
+// A tile wider than the schedule's register tile has a loop per column chunk;
+// for a single row, `row_columns` is the width.
 
 // CHECK-LABEL: module @"chunks.x86-64-v4"
 // CHECK: scf.for
@@ -86,7 +87,7 @@ tile.program @mma symbols [] grid [#tile.extent<"1", 1>] {
 // CHECK-NOT: scf.for
 tile.program @chunks symbols [] grid [#tile.extent<"1", 1>] {
   tile.kernel @k level "x86-64-v4" (%x: memref<1x64xf32>, %w: memref<64x64xf32>, %y: memref<1x64xf32>)
-      symbols () item (%i) attributes {schedule = #tile.cpu_schedule<level = "x86-64-v4", rows = 1, columns = 32, unroll = 4, row_columns = 32, row_unroll = 4, row_block = 2, column_block = 32, mma = fma>} {
+      symbols () item (%i) attributes {schedule = #tile.cpu_schedule<level = "x86-64-v4", rows = 1, columns = 64, unroll = 8, row_columns = 32, row_panels = 1, row_unroll = 4, row_block = 2, column_block = 32, mma = fma>} {
     %zero = arith.constant 0 : index
     %c = arith.constant dense<0.0> : tensor<1x64xf32>
     %a = tile.load %x[%zero, %zero] : memref<1x64xf32> -> tensor<1x64xf32>

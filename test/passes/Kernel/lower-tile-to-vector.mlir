@@ -24,6 +24,28 @@ tile.program @scale symbols ["rows"] grid [#tile.extent<"rows", 1>] {
 
 // -----
 
+// A kernel of a range of items makes its own loop.
+
+// CHECK-LABEL: module @"range.x86-64-v3"
+//       CHECK:   func.func @range({{.*}}, %[[BEGIN:.*]]: i64, %[[END:.*]]: i64, %{{.*}}: !llvm.ptr)
+//   CHECK-DAG:     %[[FIRST:.*]] = arith.index_cast %[[BEGIN]]
+//   CHECK-DAG:     %[[LAST:.*]] = arith.index_cast %[[END]]
+//       CHECK:     scf.for %{{.*}} = %[[FIRST]] to %[[LAST]]
+//   CHECK-NOT:     scf.for
+tile.program @range symbols ["rows"] grid [#tile.extent<"rows", 1>] {
+  tile.kernel @v3 level "x86-64-v3" (%x: memref<?x16xf32>, %y: memref<?x16xf32>) symbols (%rows) items (%begin, %end) {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    scf.for %i = %begin to %end step %one {
+      %a = tile.load %x[%i, %zero] : memref<?x16xf32> -> tensor<1x16xf32>
+      tile.store %a, %y[%i, %zero] : tensor<1x16xf32>, memref<?x16xf32>
+    }
+    tile.return
+  }
+}
+
+// -----
+
 // Every level has a module of its own, with registers of its width.
 
 // CHECK-LABEL: module @"copy.x86-64-v2"
