@@ -17,6 +17,16 @@ using namespace weft::cuda;
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Cuda/CudaTypes.cpp.inc"
 
+LogicalResult PtrType::verify(function_ref<InFlightDiagnostic()> emitError,
+                              Type element, Space) {
+  if (element.isF32() || element.isF16() || element.isBF16() ||
+      element.isF64() || element.isSignlessInteger(8) ||
+      element.isSignlessInteger(32) || element.isSignlessInteger(64))
+    return success();
+  return emitError() << "points to " << element
+                     << "; expected f32, f16, bf16, f64, i8, i32 or i64";
+}
+
 void CudaDialect::initialize() {
   addOperations<
 #define GET_OP_LIST

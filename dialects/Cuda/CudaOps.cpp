@@ -18,6 +18,26 @@ static int64_t getByteSize(Type type) {
 }
 
 //===----------------------------------------------------------------------===//
+// Architectures
+//===----------------------------------------------------------------------===//
+
+std::optional<int64_t> weft::cuda::getArchNumber(StringRef arch) {
+  int64_t number;
+  if (!arch.consume_front("sm_") || arch.consumeInteger(10, number) ||
+      !(arch.empty() || arch == "a" || arch == "f"))
+    return std::nullopt;
+  return number;
+}
+
+LogicalResult weft::cuda::verifyArch(Operation *op, int64_t least) {
+  auto kernel = op->getParentOfType<KernelOp>();
+  if (!kernel || getArchNumber(kernel.getArch()).value_or(0) >= least)
+    return success();
+  return op->emitOpError("needs sm_")
+         << least << "; the kernel is for " << kernel.getArch();
+}
+
+//===----------------------------------------------------------------------===//
 // KernelOp
 //===----------------------------------------------------------------------===//
 
@@ -68,12 +88,30 @@ void KernelOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult KernelOp::verify() {
+  std::optional<int64_t> arch = getArchNumber(getArch());
+  if (!arch || *arch < 80)
+    return emitOpError("needs an architecture from sm_80 on, like \"sm_90a\", "
+                       "found ")
+           << getArchAttr();
   if (getThreads() < 32 || getThreads() > 1024 || getThreads() % 32 != 0)
     return emitOpError("needs 32 to 1024 threads in whole warps, found ")
            << getThreads();
   if (getCluster() < 1 || getCluster() > 16)
     return emitOpError("needs a cluster of 1 to 16 blocks, found ")
            << getCluster();
+  if (getCluster() > 1 && *arch < 90)
+    return emitOpError("has a cluster, which needs sm_90; it is for ")
+           << getArch();
+  if (getDependentLaunch() && *arch < 90)
+    return emitOpError("has a dependent launch, which needs sm_90; it is for ")
+           << getArch();
+  // The getters of integer attributes are unsigned.
+  if (getSharedAttr().getInt() < 0)
+    return emitOpError("needs 0 or more bytes of shared memory, found ")
+           << getSharedAttr().getInt();
+  if (getBlocksPerMultiprocessor() > 32)
+    return emitOpError("needs 0 to 32 blocks per multiprocessor, found ")
+           << getBlocksPerMultiprocessor();
   auto arguments = getBlock().getArguments();
   if (arguments.empty() || !arguments.back().getType().isIndex())
     return emitOpError("needs the number of work items as its last argument, "
@@ -95,15 +133,33 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
+/// Whether every way through the block executes a cuda.wait_dependency.
+static bool alwaysWaits(Block &block) {
+  return llvm::any_of(block, [](Operation &op) {
+    if (isa<WaitDependencyOp>(op))
+      return true;
+    auto branch = dyn_cast<scf::IfOp>(op);
+    return branch && branch.elseBlock() && alwaysWaits(*branch.thenBlock()) &&
+           alwaysWaits(*branch.elseBlock());
+  });
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  if (getDependentLaunch() && !alwaysWaits(getBlock()))
+    return emitOpError("has a dependent launch, but not every path executes "
+                       "cuda.wait_dependency");
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 
 LogicalResult SharedMemoryOp::verify() {
   int64_t size = getByteSize(getType().getElement());
-  if (getAt() < 0 || getAt() % size != 0)
+  if (getAtAttr().getInt() < 0 || getAt() % size != 0)
     return emitOpError("needs an offset that is a multiple of ")
-           << size << " bytes, found " << getAt();
+           << size << " bytes, found " << getAtAttr().getInt();
   if (auto kernel = (*this)->getParentOfType<KernelOp>();
       kernel && getAt() >= kernel.getShared())
     return emitOpError("lies behind the kernel's ")
@@ -125,6 +181,9 @@ static LogicalResult verifyAccess(Operation *op, PtrType pointer, Type type) {
 }
 
 LogicalResult LoadOp::verify() {
+  if (getHint() != CacheHint::Default &&
+      getPointer().getType().getSpace() == Space::Shared)
+    return emitOpError("has a cache hint, but reads shared memory");
   return verifyAccess(*this, getPointer().getType(), getType());
 }
 
@@ -132,12 +191,55 @@ LogicalResult StoreOp::verify() {
   return verifyAccess(*this, getPointer().getType(), getValue().getType());
 }
 
+LogicalResult AtomicAddOp::verify() {
+  Type type = getValue().getType();
+  if (type != getType() || type != getPointer().getType().getElement())
+    return emitOpError("adds ")
+           << type << " to " << getPointer().getType().getElement()
+           << " and gives " << getType() << "; expected one type";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Threads and copies
+//===----------------------------------------------------------------------===//
+
 LogicalResult BarrierOp::verify() {
+  if (getId().has_value() != getThreads().has_value())
+    return emitOpError("needs both an id and threads, or neither");
   if (getId() && (*getId() < 1 || *getId() > 15))
     return emitOpError("needs an id from 1 to 15, found ") << *getId();
   if (getThreads() && (*getThreads() < 32 || *getThreads() % 32 != 0))
     return emitOpError("needs whole warps, found ")
            << *getThreads() << " threads";
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (kernel && getThreads().value_or(0) > kernel.getThreads())
+    return emitOpError("waits for ")
+           << *getThreads() << " threads of a block that has "
+           << kernel.getThreads();
+  return success();
+}
+
+LogicalResult ShuffleXorOp::verify() {
+  if (getMask() < 1 || getMask() > 31)
+    return emitOpError("needs a mask from 1 to 31, found ") << getMask();
+  return success();
+}
+
+LogicalResult FenceOp::verify() {
+  return getScope() == FenceScope::Cluster ? verifyArch(*this, 90) : success();
+}
+
+LogicalResult WaitCopiesOp::verify() {
+  if (getPendingAttr().getInt() < 0)
+    return emitOpError("needs 0 or more pending groups, found ")
+           << getPendingAttr().getInt();
+  return success();
+}
+
+LogicalResult MBarrierInitOp::verify() {
+  if (getCount() < 1 || getCount() >= 1 << 20)
+    return emitOpError("needs 1 to 1048575 arrivals, found ") << getCount();
   return success();
 }
 

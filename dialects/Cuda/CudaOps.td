@@ -13,6 +13,12 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Cuda_Op<string mnemonic, list<Trait> traits = []>
     : Op<Cuda_Dialect, mnemonic, traits>;
 
+/// What architectures before sm_N do not have.
+class Cuda_NeedsArch<int arch> : ParamNativeOpTrait<"NeedsArch", "" # arch> {
+  let cppNamespace = "::weft::cuda";
+}
+defvar Cuda_Hopper = Cuda_NeedsArch<90>;
+
 def Cuda_Int : AnyTypeOf<[I32, Index]>;
 def Cuda_Data : AnyTypeOf<[F32, F16, BF16, F64, I8, I32, I64,
                            VectorOfRankAndType<[1], [F32, F16, BF16, F64, I8, I32, I64]>]>;
@@ -32,7 +38,8 @@ def Cuda_KernelOp : Cuda_Op<"kernel", [Symbol, IsolatedFromAbove,
     work item; otherwise it is at most that many blocks on each multiprocessor
     and the kernel loops over items. `dependent_launch` says that every path
     executes `cuda.wait_dependency`, so that the kernel may start before its
-    predecessor has ended.
+    predecessor has ended. `arch` is `sm_80` or later; an operation that it does
+    not have is an error.
 
     ```mlir
     cuda.kernel @scale arch "sm_80" threads 128 shared 0
@@ -57,6 +64,7 @@ def Cuda_KernelOp : Cuda_Op<"kernel", [Symbol, IsolatedFromAbove,
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
   }];
@@ -72,7 +80,8 @@ def Cuda_ReturnOp : Cuda_Op<"return", [Pure, Terminator, ReturnLike,
 // Where a thread stands
 //===----------------------------------------------------------------------===//
 
-class Cuda_IndexOp<string mnemonic, string what> : Cuda_Op<mnemonic, [Pure]> {
+class Cuda_IndexOp<string mnemonic, string what, list<Trait> traits = []>
+    : Cuda_Op<mnemonic, traits # [Pure]> {
   let summary = what;
   let results = (outs Cuda_Int:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
@@ -80,7 +89,8 @@ class Cuda_IndexOp<string mnemonic, string what> : Cuda_Op<mnemonic, [Pure]> {
 def Cuda_ThreadIndexOp : Cuda_IndexOp<"thread_index", "number of the thread in its block">;
 def Cuda_BlockIndexOp : Cuda_IndexOp<"block_index", "number of the block in the grid">;
 def Cuda_BlockCountOp : Cuda_IndexOp<"block_count", "number of blocks of the grid">;
-def Cuda_ClusterRankOp : Cuda_IndexOp<"cluster_rank", "number of the block in its cluster">;
+def Cuda_ClusterRankOp : Cuda_IndexOp<"cluster_rank", "number of the block in its cluster",
+                                       [Cuda_Hopper]>;
 
 //===----------------------------------------------------------------------===//
 // Memory
@@ -147,6 +157,7 @@ def Cuda_AtomicAddOp : Cuda_Op<"atomic_add", [MemoryEffects<[MemRead, MemWrite]>
   let assemblyFormat = [{
     $value `,` $pointer `[` $index `]` attr-dict `:` type($value) `,` type($pointer) `,` type($index) `->` type($result)
   }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -169,7 +180,7 @@ def Cuda_WarpBarrierOp : Cuda_Op<"warp_barrier", [MemoryEffects<[MemRead, MemWri
   let assemblyFormat = "attr-dict";
 }
 
-def Cuda_ClusterBarrierOp : Cuda_Op<"cluster_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Cuda_ClusterBarrierOp : Cuda_Op<"cluster_barrier", [Cuda_Hopper, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "waits for all threads of the cluster";
   let assemblyFormat = "attr-dict";
 }
@@ -186,6 +197,7 @@ def Cuda_ShuffleXorOp : Cuda_Op<"shuffle_xor", [SameOperandsAndResultType]> {
   let arguments = (ins AnyTypeOf<[F32, I32]>:$value, I64Attr:$mask);
   let results = (outs AnyTypeOf<[F32, I32]>:$result);
   let assemblyFormat = "$value `mask` $mask attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Cuda_ElectOp : Cuda_Op<"elect"> {
@@ -198,9 +210,10 @@ def Cuda_FenceOp : Cuda_Op<"fence", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "orders the thread's memory accesses";
   let arguments = (ins Cuda_FenceScopeAttr:$scope);
   let assemblyFormat = "`` $scope attr-dict";
+  let hasVerifier = 1;
 }
 
-def Cuda_FenceAsyncOp : Cuda_Op<"fence_async", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Cuda_FenceAsyncOp : Cuda_Op<"fence_async", [Cuda_Hopper, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "orders ordinary accesses before those of bulk copies";
   let description = [{
     Ordinary stores that a bulk copy or wgmma reads next need it in every thread
@@ -246,9 +259,10 @@ def Cuda_WaitCopiesOp : Cuda_Op<"wait_copies", [MemoryEffects<[MemRead, MemWrite
   let summary = "waits until at most `pending` groups of copies are under way";
   let arguments = (ins I64Attr:$pending);
   let assemblyFormat = "$pending attr-dict";
+  let hasVerifier = 1;
 }
 
-def Cuda_MBarrierInitOp : Cuda_Op<"mbarrier_init", [MemoryEffects<[MemWrite]>]> {
+def Cuda_MBarrierInitOp : Cuda_Op<"mbarrier_init", [Cuda_Hopper, MemoryEffects<[MemWrite]>]> {
   let summary = "makes an mbarrier that `count` arrivals complete";
   let description = [{
     One thread does it; `cuda.fence_mbarrier_init` and a barrier make it known
@@ -256,32 +270,33 @@ def Cuda_MBarrierInitOp : Cuda_Op<"mbarrier_init", [MemoryEffects<[MemWrite]>]> 
   }];
   let arguments = (ins Cuda_MBarrier:$barrier, Cuda_Int:$index, I64Attr:$count);
   let assemblyFormat = "$barrier `[` $index `]` `count` $count attr-dict `:` type($index)";
+  let hasVerifier = 1;
 }
 
-def Cuda_FenceMBarrierInitOp : Cuda_Op<"fence_mbarrier_init", [MemoryEffects<[MemWrite]>]> {
+def Cuda_FenceMBarrierInitOp : Cuda_Op<"fence_mbarrier_init", [Cuda_Hopper, MemoryEffects<[MemWrite]>]> {
   let summary = "makes new mbarriers visible to bulk copies and the cluster";
   let assemblyFormat = "attr-dict";
 }
 
-def Cuda_MBarrierExpectOp : Cuda_Op<"mbarrier_expect", [MemoryEffects<[MemWrite]>]> {
+def Cuda_MBarrierExpectOp : Cuda_Op<"mbarrier_expect", [Cuda_Hopper, MemoryEffects<[MemWrite]>]> {
   let summary = "arrives and adds bytes that the current phase waits for";
   let arguments = (ins Cuda_MBarrier:$barrier, Cuda_Int:$index, I32:$bytes);
   let assemblyFormat = "$barrier `[` $index `]` `bytes` $bytes attr-dict `:` type($index)";
 }
 
-def Cuda_MBarrierArriveOp : Cuda_Op<"mbarrier_arrive", [MemoryEffects<[MemWrite]>]> {
+def Cuda_MBarrierArriveOp : Cuda_Op<"mbarrier_arrive", [Cuda_Hopper, MemoryEffects<[MemWrite]>]> {
   let summary = "arrives at an mbarrier";
   let arguments = (ins Cuda_MBarrier:$barrier, Cuda_Int:$index);
   let assemblyFormat = "$barrier `[` $index `]` attr-dict `:` type($index)";
 }
 
-def Cuda_MBarrierWaitOp : Cuda_Op<"mbarrier_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Cuda_MBarrierWaitOp : Cuda_Op<"mbarrier_wait", [Cuda_Hopper, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "waits until the phase of the given parity is complete";
   let arguments = (ins Cuda_MBarrier:$barrier, Cuda_Int:$index, I32:$parity);
   let assemblyFormat = "$barrier `[` $index `]` `parity` $parity attr-dict `:` type($index)";
 }
 
-def Cuda_CopyBulkOp : Cuda_Op<"copy_bulk", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Cuda_CopyBulkOp : Cuda_Op<"copy_bulk", [Cuda_Hopper, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "starts a copy of consecutive bytes from global to shared memory";
   let description = [{
     `cp.async.bulk`: one thread starts it, the bytes count towards an mbarrier's
@@ -305,7 +320,7 @@ def Cuda_CopyBulkOp : Cuda_Op<"copy_bulk", [MemoryEffects<[MemRead, MemWrite]>]>
   }];
 }
 
-def Cuda_PrefetchBulkOp : Cuda_Op<"prefetch_bulk", [MemoryEffects<[MemRead]>]> {
+def Cuda_PrefetchBulkOp : Cuda_Op<"prefetch_bulk", [Cuda_Hopper, MemoryEffects<[MemRead]>]> {
   let summary = "brings consecutive bytes into the L2 cache";
   let arguments = (ins Cuda_GlobalPtr:$source, Cuda_Int:$index, I32:$bytes);
   let assemblyFormat = "$source `[` $index `]` `bytes` $bytes attr-dict `:` type($source) `,` type($index)";
@@ -320,13 +335,15 @@ def Cuda_WaitDependencyOp : Cuda_Op<"wait_dependency", [MemoryEffects<[MemRead, 
   let description = [{
     `griddepcontrol.wait`. Before it a kernel may only touch constants (weights)
     and its own shared memory. Every path of a kernel executes it, else the one
-    behind could run ahead of the one before.
+    behind could run ahead of the one before. Before sm_90 kernels do not overlap
+    and there is nothing to wait for.
   }];
   let assemblyFormat = "attr-dict";
 }
 
 def Cuda_LaunchDependentsOp : Cuda_Op<"launch_dependents", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "lets the next kernel start once all blocks have said so";
+  let description = "`griddepcontrol.launch_dependents`; before sm_90 nothing.";
   let assemblyFormat = "attr-dict";
 }
 

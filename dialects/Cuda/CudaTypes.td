@@ -43,6 +43,7 @@ def Cuda_PtrType : TypeDef<Cuda_Dialect, "Ptr"> {
   }];
   let parameters = (ins "::mlir::Type":$element, EnumParameter<Cuda_Space>:$space);
   let assemblyFormat = "`<` $element `,` $space `>`";
+  let genVerifyDecl = 1;
 }
 
 class Cuda_PtrOf<string name, code condition>
