@@ -4,12 +4,10 @@
 
 #include "compiler/Artifact/ExportPlan.h"
 #include "compiler/Artifact/ReadParam.h"
-#include "compiler/Target/Cpu/CompileKernels.h"
+#include "compiler/GenerateCode.h"
 #include "dialects/Plan/PlanDialect.h"
-#include "passes/Kernel/Passes.h"
 #include "runtime/Format/Writer.h"
 
-#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/ThreadPool.h"
 
 #include <atomic>
@@ -17,16 +15,6 @@
 
 using namespace mlir;
 using namespace weft;
-
-/// Machine code of all programs, from a copy of the module.
-static FailureOr<std::vector<CompiledKernel>> generateCode(ModuleOp module) {
-  OwningOpRef<ModuleOp> copy = module.clone();
-  PassManager manager(module.getContext());
-  manager.addPass(kernel::createLowerTileToVector());
-  if (failed(manager.run(*copy)))
-    return failure();
-  return compileKernels(*copy);
-}
 
 /// Bytes of a param that are written at once. The operating system keeps what
 /// is written together in adjacent pages of its cache, from which a plan that
@@ -98,6 +86,9 @@ LogicalResult weft::compileToArtifact(ModuleOp module,
                                       const CompileOptions &options,
                                       PhaseRun run,
                                       const ArtifactOptions &artifact) {
+  auto generator = CodeGenerator::create(options);
+  if (!generator)
+    return emitError(module.getLoc(), llvm::toString(generator.takeError()));
   std::vector<rt::DebugText> debug;
   auto outer = run.afterPhase;
   run.last = getPhases().size() - 1;
@@ -113,10 +104,11 @@ LogicalResult weft::compileToArtifact(ModuleOp module,
   };
   if (failed(runPhases(module, options, run)))
     return failure();
-  FailureOr<std::vector<CompiledKernel>> kernels = generateCode(module);
-  if (failed(kernels))
+  FailureOr<std::vector<ProgramCode>> code = generator->run(module);
+  if (failed(code))
     return failure();
-  FailureOr<rt::Plan> plan = exportPlan(module, std::move(*kernels));
+  FailureOr<rt::Plan> plan =
+      exportPlan(module, options.target.getName(), std::move(*code));
   if (failed(plan))
     return failure();
   plan->debug = std::move(debug);

@@ -11,17 +11,50 @@
 
 namespace weft {
 
-struct CompileOptions {
+/// What a plan is to run on: either CPU levels or CUDA architectures.
+struct Target {
   /// CPU levels to make code for, baseline first; see passes/Kernel/CpuLevel.h.
-  std::vector<std::string> cpuLevels;
+  std::vector<std::string> cpuLevels = {};
+  /// GPU architectures, oldest first; see passes/Kernel/CudaArch.h.
+  std::vector<std::string> cudaArchs = {};
+
+  bool isCuda() const { return !cudaArchs.empty(); }
+  /// What schedules are chosen for.
+  const std::vector<std::string> &getLevels() const {
+    return isCuda() ? cudaArchs : cpuLevels;
+  }
+  /// What the plan says: "cpu", "cuda:sm_90a", "cuda:sm_80,sm_90a"; "cuda" if
+  /// there are more than the field has place for.
+  std::string getName() const;
+};
+
+/// How CUDA kernels are compiled.
+struct CudaOptions {
+  /// CUDA installation to take NVRTC from; empty: see Nvrtc::load.
+  std::string cudaPath = {};
+  /// Folder of compiled kernels; empty: compile everything.
+  std::string cacheFolder = {};
+  /// Use a kernel that spills or loses performance if no schedule is better.
+  bool allowSpills = false;
+  /// Line tables in the code, for profilers and sanitizers.
+  bool lineInfo = false;
+  /// Write each kernel's source, PTX, code, report and a reproducer here;
+  /// empty: do not.
+  std::string dumpFolder = {};
+};
+
+struct CompileOptions {
+  Target target;
   /// Several operations may share a kernel. Without it every operation of the
   /// model is a kernel of its own, for finding a wrong one.
   bool fuse = true;
+  CudaOptions cuda = {};
 };
 
-/// The levels that a --target value asks for: "cpu" is the baseline and this
-/// machine's level, "cpu:LEVEL[,LEVEL...]" the levels named.
-llvm::Expected<std::vector<std::string>> parseTarget(llvm::StringRef target);
+/// The target that a --target value asks for: "cpu" is the baseline and this
+/// machine's level, "cpu:LEVEL[,LEVEL...]" the levels named,
+/// "cuda:ARCH[,ARCH...]" the architectures named.
+llvm::Expected<Target> parseTarget(llvm::StringRef target);
 
 } // namespace weft
 

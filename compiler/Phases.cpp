@@ -52,7 +52,8 @@ static void buildFuse(OpPassManager &manager, const CompileOptions &options) {
 
 static void buildKernel(OpPassManager &manager, const CompileOptions &options) {
   kernel::ChooseSchedulesOptions schedules;
-  schedules.levels.assign(options.cpuLevels.begin(), options.cpuLevels.end());
+  schedules.levels.assign(options.target.getLevels().begin(),
+                          options.target.getLevels().end());
   manager.addPass(kernel::createChooseSchedules(schedules));
   manager.addPass(kernel::createBuildTilePrograms());
   manager.addPass(createCanonicalizerPass());
@@ -221,9 +222,10 @@ void weft::registerPhasePipelines() {
 
     CompileOptions get() const {
       CompileOptions options;
-      options.cpuLevels.assign(levels.begin(), levels.end());
-      if (options.cpuLevels.empty())
-        options.cpuLevels.push_back(getCpuLevels().front().name.str());
+      std::vector<std::string> &chosen = options.target.cpuLevels;
+      chosen.assign(levels.begin(), levels.end());
+      if (chosen.empty())
+        chosen.push_back(getCpuLevels().front().name.str());
       options.fuse = fuse;
       return options;
     }

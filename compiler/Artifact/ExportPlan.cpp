@@ -6,6 +6,7 @@
 #include "dialects/Tile/TileDialect.h"
 #include "dialects/Weft/WeftDialect.h"
 
+#include "mlir/Support/DebugStringHelper.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -41,11 +42,13 @@ const char *const contextSymbol = "context";
 
 class PlanExporter {
 public:
-  PlanExporter(ModuleOp module, std::vector<CompiledKernel> kernels)
-      : module(module), compiled(std::move(kernels)) {}
+  PlanExporter(ModuleOp module, std::string target,
+               std::vector<ProgramCode> code)
+      : module(module), code(std::move(code)) {
+    plan.target = std::move(target);
+  }
 
   FailureOr<rt::Plan> run() {
-    plan.target = "cpu";
     if (auto meta =
             module->getAttrOfType<StringAttr>(WeftDialect::getMetaAttrName()))
       plan.metaJson = meta.getValue().str();
@@ -171,26 +174,27 @@ private:
         kernel.bufferCount = op.getBufferCount();
         kernel.scratchBytes =
             std::max<uint64_t>(kernel.scratchBytes, op.getScratchBytes());
-        if (auto schedule = op.getScheduleAttr()) {
-          llvm::raw_string_ostream stream(kernel.schedule);
-          stream << (kernel.schedule.empty() ? "" : "\n") << schedule;
-        }
+        if (auto schedule = op.getScheduleAttr())
+          addSchedule(kernel, debugString(schedule));
       }
-      for (CompiledKernel &code : compiled) {
-        if (code.program != kernel.name)
+      std::string ofPrograms = std::exchange(kernel.schedule, "");
+      for (ProgramCode &made : code) {
+        if (made.program != kernel.name)
           continue;
-        rt::Code entry;
-        entry.kind = rt::Code::Kind::Elf;
-        entry.target = code.level;
-        entry.features = code.features;
-        entry.symbol = code.symbol;
-        entry.bytes = std::move(code.object);
-        kernel.code.push_back(std::move(entry));
+        kernel.code.push_back(std::move(made.code));
+        if (!made.schedule.empty())
+          addSchedule(kernel, made.schedule);
       }
+      if (kernel.schedule.empty())
+        kernel.schedule = std::move(ofPrograms);
       indices[program.getSymNameAttr()] = plan.kernels.size();
       plan.kernels.push_back(std::move(kernel));
     }
     return success();
+  }
+
+  static void addSchedule(rt::Kernel &kernel, const std::string &schedule) {
+    kernel.schedule += (kernel.schedule.empty() ? "" : "\n") + schedule;
   }
 
   LogicalResult addEntry(plan::EntryOp op) {
@@ -325,7 +329,7 @@ private:
   }
 
   ModuleOp module;
-  std::vector<CompiledKernel> compiled;
+  std::vector<ProgramCode> code;
   rt::Plan plan;
   llvm::StringMap<uint32_t> symbols;
   DenseMap<StringAttr, uint32_t> indices;
@@ -333,7 +337,7 @@ private:
 
 } // namespace
 
-FailureOr<rt::Plan> weft::exportPlan(ModuleOp module,
-                                     std::vector<CompiledKernel> kernels) {
-  return PlanExporter(module, std::move(kernels)).run();
+FailureOr<rt::Plan> weft::exportPlan(ModuleOp module, std::string target,
+                                     std::vector<ProgramCode> code) {
+  return PlanExporter(module, std::move(target), std::move(code)).run();
 }

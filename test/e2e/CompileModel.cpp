@@ -71,9 +71,9 @@ void weft::e2e::compileModel(const fs::path &checkpoint,
     fail();
 
   CompileOptions options;
-  options.cpuLevels = settings.levels;
-  if (options.cpuLevels.empty())
-    options.cpuLevels.push_back(getHostCpuLevel().name.str());
+  options.target.cpuLevels = settings.levels;
+  if (settings.levels.empty())
+    options.target.cpuLevels.push_back(getHostCpuLevel().name.str());
   options.fuse = settings.fuse;
   ArtifactOptions output;
   output.path = artifact.string();

@@ -38,7 +38,8 @@ ModelOptions::ModelOptions(cl::OptionCategory &category)
       target("target",
              cl::desc("cpu: a baseline and this machine's level; "
                       "cpu:LEVEL,...: the levels named (x86-64-v2, x86-64-v3, "
-                      "x86-64-v4, x86-64-v4-bf16)"),
+                      "x86-64-v4, x86-64-v4-bf16); cuda:ARCH,...: NVIDIA GPUs "
+                      "(sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100a, sm_120a)"),
              cl::init("cpu"), cl::value_desc("target"), cl::cat(category)),
       synthesize("synthesize",
                  cl::desc("Random weights instead of a checkpoint: a "
@@ -77,10 +78,10 @@ llvm::Expected<CompileOptions> ModelOptions::getCompileOptions() const {
     return llvm::createStringError("unknown --dtype '" + dtype +
                                    "'; expected f32, f16 or bf16");
   CompileOptions options;
-  llvm::Expected<std::vector<std::string>> levels = parseTarget(target);
-  if (!levels)
-    return levels.takeError();
-  options.cpuLevels = std::move(*levels);
+  llvm::Expected<Target> parsed = parseTarget(target);
+  if (!parsed)
+    return parsed.takeError();
+  options.target = std::move(*parsed);
   options.fuse = !noFuse;
   return options;
 }

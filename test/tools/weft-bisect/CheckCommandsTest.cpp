@@ -41,7 +41,7 @@ protected:
         buildModel(*context, model->config, model->weights, *model->source, {});
     ASSERT_TRUE(module);
     CompileOptions options;
-    options.cpuLevels = *parseTarget("cpu:x86-64-v2");
+    options.target = *parseTarget("cpu:x86-64-v2");
     ArtifactOptions artifact;
     artifact.path = testing::TempDir() + "weft-check-commands.weft";
     PhaseRun run;
