@@ -109,7 +109,7 @@ LogicalResult weft::compileToArtifact(ModuleOp module,
     return failure();
   FailureOr<rt::Plan> plan =
       exportPlan(module, options.target.getName(), std::move(*code));
-  if (failed(plan))
+  if (failed(plan) || failed(generator->dump(module, *plan)))
     return failure();
   plan->debug = std::move(debug);
   for (const auto &[name, content] : artifact.tokenizerFiles)

@@ -3,6 +3,7 @@
 #include "compiler/GenerateCode.h"
 
 #include "compiler/Target/Cpu/CompileKernels.h"
+#include "compiler/Target/Cuda/DumpKernels.h"
 #include "passes/Kernel/Passes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -80,4 +81,13 @@ FailureOr<std::vector<ProgramCode>> CodeGenerator::runCuda(ModuleOp module) {
     code.push_back({kernel.program, kernel.source});
   }
   return code;
+}
+
+LogicalResult CodeGenerator::dump(ModuleOp module, const rt::Plan &plan) const {
+  if (options.cuda.dumpFolder.empty() || !nvrtc)
+    return success();
+  if (llvm::Error error = dumpKernels(plan, cudaKernels, nvrtc->getVersion(),
+                                      options.cuda.dumpFolder))
+    return emitError(module.getLoc(), llvm::toString(std::move(error)));
+  return success();
 }

@@ -23,6 +23,10 @@ public:
   /// Errors are diagnostics at the module.
   mlir::FailureOr<std::vector<ProgramCode>> run(mlir::ModuleOp module);
 
+  /// After run: writes what CompileOptions asks to be kept of each CUDA kernel
+  /// of the plan. An error is a diagnostic at `module`.
+  mlir::LogicalResult dump(mlir::ModuleOp module, const rt::Plan &plan) const;
+
 private:
   explicit CodeGenerator(const CompileOptions &options) : options(options) {}
 

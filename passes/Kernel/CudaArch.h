@@ -28,6 +28,7 @@ struct CudaArch {
   unsigned sharedBytes;  ///< Shared memory of one block, at most.
   unsigned sharedBytesPerMultiprocessor;
   unsigned threadsPerMultiprocessor;
+  unsigned blocksPerMultiprocessor;
   unsigned maxCluster;     ///< Blocks of a cluster, at most; 1: none.
   bool hasCpAsync;         ///< Copies to shared memory past the registers.
   bool hasBulkCopy;        ///< cp.async.bulk, tensor maps, mbarrier counts.

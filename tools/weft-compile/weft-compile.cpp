@@ -2,6 +2,7 @@
 
 #include "compiler/Compile.h"
 #include "compiler/Dialects.h"
+#include "compiler/Target/Cuda/KernelCache.h"
 #include "tools/common/ExitCodes.h"
 #include "tools/common/ProgressBar.h"
 #include "tools/model/ModelOptions.h"
@@ -53,6 +54,33 @@ cl::opt<bool>
 cl::opt<bool> stripIr("strip-ir",
                       cl::desc("Do not keep the IR of the phases in the plan"),
                       cl::cat(category));
+cl::opt<std::string> cudaPath(
+    "cuda-path",
+    cl::desc("CUDA installation whose NVRTC compiles for --target=cuda:... "
+             "(default: as the dynamic linker finds it, $CUDA_HOME, "
+             "/usr/local/cuda)"),
+    cl::value_desc("folder"), cl::cat(category));
+cl::opt<std::string> kernelCache(
+    "kernel-cache",
+    cl::desc("Folder for compiled CUDA kernels; may be deleted at any time "
+             "(default: $XDG_CACHE_HOME/weft/kernels, up to 2 GiB)"),
+    cl::value_desc("folder"), cl::cat(category));
+cl::opt<bool> noKernelCache("no-kernel-cache",
+                            cl::desc("Compile every CUDA kernel again"),
+                            cl::cat(category));
+cl::opt<bool> allowSpills(
+    "allow-spills",
+    cl::desc("Use a CUDA kernel that spills registers or loses performance "
+             "according to ptxas if no schedule gives a better one"),
+    cl::cat(category));
+cl::opt<bool> lineInfo("line-info",
+                       cl::desc("Line tables in CUDA kernels, for profilers"),
+                       cl::cat(category));
+cl::opt<std::string> dumpKernels(
+    "dump-kernels",
+    cl::desc("Write each CUDA kernel's source, PTX, cubin, report and a "
+             "program that runs it alone into a folder"),
+    cl::value_desc("folder"), cl::cat(category));
 cl::opt<bool> timing("timing", cl::desc("Print the time of each pass"),
                      cl::cat(category));
 cl::opt<bool> remarks("remarks",
@@ -87,6 +115,33 @@ int compilationFailed(const PhaseRun &run) {
   return compileFrom.empty()
              ? tools::reportFailedCompilation("weft-compile", run)
              : tools::exitDiagnosed;
+}
+
+/// Options that only CUDA targets have.
+llvm::Error setCudaOptions(CompileOptions &options) {
+  const std::pair<StringRef, bool> given[] = {
+      {cudaPath.ArgStr, !cudaPath.empty()},
+      {kernelCache.ArgStr, !kernelCache.empty()},
+      {allowSpills.ArgStr, allowSpills},
+      {lineInfo.ArgStr, lineInfo},
+      {dumpKernels.ArgStr, !dumpKernels.empty()}};
+  if (!options.target.isCuda())
+    for (auto [name, isGiven] : given)
+      if (isGiven)
+        return llvm::createStringError("--" + name +
+                                       " is for --target=cuda:ARCH only");
+  if (noKernelCache && !kernelCache.empty())
+    return llvm::createStringError(
+        "give either --kernel-cache or --no-kernel-cache");
+  options.cuda.cudaPath = cudaPath;
+  options.cuda.allowSpills = allowSpills;
+  options.cuda.lineInfo = lineInfo;
+  options.cuda.dumpFolder = dumpKernels;
+  if (!noKernelCache)
+    options.cuda.cacheFolder = kernelCache.empty()
+                                   ? KernelCache::getDefaultFolder()
+                                   : kernelCache.getValue();
+  return llvm::Error::success();
 }
 
 int writeIr(ModuleOp module) {
@@ -129,6 +184,8 @@ int run() {
   llvm::Expected<CompileOptions> options = modelOptions.getCompileOptions();
   if (!options)
     return usage(llvm::toString(options.takeError()));
+  if (llvm::Error error = setCudaOptions(*options))
+    return usage(llvm::toString(std::move(error)));
 
   DialectRegistry registry;
   registerAllDialects(registry);

@@ -1,0 +1,14 @@
+//===- CompileLogFuzzer.cpp - libFuzzer target for ptxas' logs ------------===//
+
+#include "compiler/Target/Cuda/CompileLog.h"
+
+using namespace weft;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  std::string_view log(reinterpret_cast<const char *>(data), size);
+  rt::LaunchShape launch;
+  launch.threads = 1024;
+  checkResources(parseCompileLog(log, "k"), launch, {227 * 1024, 65536});
+  explainErrors(log);
+  return 0;
+}
