@@ -4,6 +4,7 @@
 #define WEFT_DIALECTS_TILE_ATTRS_TD
 
 include "dialects/Tile/TileDialect.td"
+include "dialects/Tile/TileInterfaces.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 
@@ -32,7 +33,8 @@ def Tile_MmaInstruction : Tile_Enum<"MmaInstruction", "instruction of a tile mul
 ]>;
 def Tile_MmaInstructionAttr : EnumAttr<Tile_Dialect, Tile_MmaInstruction, "mma_instruction">;
 
-def Tile_CpuScheduleAttr : AttrDef<Tile_Dialect, "CpuSchedule"> {
+def Tile_CpuScheduleAttr : AttrDef<Tile_Dialect, "CpuSchedule",
+                                   [Tile_ScheduleInterface]> {
   let mnemonic = "cpu_schedule";
   let summary = "how a dispatch becomes a kernel of one CPU level";
   let description = [{
@@ -55,6 +57,30 @@ def Tile_CpuScheduleAttr : AttrDef<Tile_Dialect, "CpuSchedule"> {
     "int64_t":$row_block, "int64_t":$column_block,
     EnumParameter<Tile_MmaInstruction>:$mma);
   let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Tile_CudaScheduleAttr : AttrDef<Tile_Dialect, "CudaSchedule",
+                                    [Tile_ScheduleInterface]> {
+  let mnemonic = "cuda_schedule";
+  let summary = "how a dispatch becomes a kernel of one GPU architecture";
+  let description = [{
+    `level` names the architecture ("sm_90a"). A work item is a block of
+    `threads` threads that share the elements of a tile; what else the
+    parameters say is as in `#tile.cpu_schedule`.
+  }];
+  let parameters = (ins
+    StringRefParameter<"GPU architecture">:$level,
+    "int64_t":$threads,
+    "int64_t":$rows, "int64_t":$columns,
+    "int64_t":$unroll,
+    "int64_t":$row_columns, "int64_t":$row_unroll,
+    "int64_t":$row_block, "int64_t":$column_block);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getRowPanels() const { return 1; }
+    MmaInstruction getMma() const { return MmaInstruction::Fma; }
+  }];
 }
 
 def Tile_ExtentAttr : AttrDef<Tile_Dialect, "Extent"> {

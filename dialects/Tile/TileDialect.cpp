@@ -12,6 +12,7 @@ using namespace weft::tile;
 
 #include "dialects/Tile/TileDialect.cpp.inc"
 #include "dialects/Tile/TileEnums.cpp.inc"
+#include "dialects/Tile/TileInterfaces.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Tile/TileAttrs.cpp.inc"
@@ -33,5 +34,20 @@ LogicalResult ExtentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "'" << size << "' is not a polynomial";
   if (block <= 0)
     return emitError() << "blocks must be positive, found " << block;
+  return success();
+}
+
+LogicalResult CudaScheduleAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, StringRef, int64_t threads,
+    int64_t rows, int64_t columns, int64_t unroll, int64_t rowColumns,
+    int64_t rowUnroll, int64_t rowBlock, int64_t columnBlock) {
+  if (threads < 32 || threads > 1024 || !llvm::isPowerOf2_64(threads))
+    return emitError() << "a block has 32, 64, ... or 1024 threads, found "
+                       << threads;
+  for (int64_t size : {rows, columns, unroll, rowColumns, rowUnroll, rowBlock,
+                       columnBlock})
+    if (size <= 0)
+      return emitError() << "sizes of a schedule must be positive, found "
+                         << size;
   return success();
 }

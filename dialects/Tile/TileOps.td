@@ -69,7 +69,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [Symbol, IsolatedFromAbove,
     range.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$level,
-                       OptionalAttr<Tile_CpuScheduleAttr>:$schedule,
+                       OptionalAttr<Tile_ScheduleInterface>:$schedule,
                        UnitAttr:$ranged);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;

@@ -16,13 +16,10 @@ using namespace weft::kernel;
 
 namespace {
 
-/// Columns per tile: a few registers of every level, more would only lengthen
-/// the code.
-constexpr int64_t tileColumns = 64;
-
 class RowsKernel {
 public:
-  explicit RowsKernel(KernelBuilder &k) : k(k) {}
+  explicit RowsKernel(KernelBuilder &k)
+      : k(k), tileColumns(k.schedule.getColumns()) {}
 
   LogicalResult build() {
     for (Operation *op : k.getOps()) {
@@ -361,6 +358,7 @@ private:
   }
 
   KernelBuilder &k;
+  const int64_t tileColumns;
   llvm::DenseMap<Value, RowView> placed;
 };
 

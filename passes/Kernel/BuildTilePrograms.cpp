@@ -33,7 +33,7 @@ struct ProgramShape {
 
 ProgramShape getShape(DispatchOp dispatch, ArrayAttr schedules) {
   MLIRContext *context = dispatch.getContext();
-  auto schedule = cast<tile::CpuScheduleAttr>(schedules[0]);
+  auto schedule = cast<tile::ScheduleInterface>(schedules[0]);
   ProgramShape shape{buildRowsKernel, {}, {}, {}, false};
   shape.symbols.push_back(StringAttr::get(context, rowsSymbol));
   auto extent = [&](StringRef size, int64_t block) {
@@ -229,7 +229,7 @@ class BuildTilePrograms
     builder.createBlock(&program.getBody());
     for (Attribute schedule : schedules)
       if (failed(buildKernel(dispatch, program,
-                             cast<tile::CpuScheduleAttr>(schedule), shape)))
+                             cast<tile::ScheduleInterface>(schedule), shape)))
         return {};
     ++numPrograms;
     return program;
@@ -245,7 +245,7 @@ class BuildTilePrograms
   }
 
   LogicalResult buildKernel(DispatchOp dispatch, tile::ProgramOp program,
-                            tile::CpuScheduleAttr schedule,
+                            tile::ScheduleInterface schedule,
                             const ProgramShape &shape) {
     OpBuilder builder = OpBuilder::atBlockEnd(&program.getBody().front());
     Location loc = dispatch.getLoc();

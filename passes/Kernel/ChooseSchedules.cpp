@@ -85,6 +85,10 @@ private:
               inputs % 2 == 0;
     }
     RegisterTile tile = getRegisterTile(level, matrices > 1);
+    // Pieces of a row: a few registers of every level, more would only lengthen
+    // the code.
+    if (matrices == 0 && !attention)
+      tile = {1, 64, 64};
     auto mma = pairs && level.hasDotBf16 ? tile::MmaInstruction::DotBf16
                                          : tile::MmaInstruction::Fma;
     // A pair of matrices shares the broadcasts of a step, which then live in

@@ -28,7 +28,7 @@ MemRefType kernel::getKernelType(RankedTensorType type, bool isFlat) {
 
 KernelBuilder::KernelBuilder(OpBuilder &builder, DispatchOp dispatch,
                              tile::KernelOp kernel,
-                             tile::CpuScheduleAttr schedule)
+                             tile::ScheduleInterface schedule)
     : TileBuilder(builder, dispatch.getLoc()), dispatch(dispatch),
       kernel(kernel), schedule(schedule) {
   unsigned next = 0;

@@ -32,11 +32,11 @@ struct RowView {
 class KernelBuilder : public TileBuilder {
 public:
   KernelBuilder(mlir::OpBuilder &builder, DispatchOp dispatch,
-                tile::KernelOp kernel, tile::CpuScheduleAttr schedule);
+                tile::KernelOp kernel, tile::ScheduleInterface schedule);
 
   DispatchOp dispatch;
   tile::KernelOp kernel;
-  tile::CpuScheduleAttr schedule;
+  tile::ScheduleInterface schedule;
 
   /// The program's symbol: number of rows.
   mlir::Value rows() { return kernel.getSymbolArguments()[0]; }

@@ -319,7 +319,7 @@ LogicalResult TileEmitter::emitMma(MmaOp op) {
   VectorTile result = tiles.at(op.getAccumulator());
   auto [tileRows, tilePieces] = chooseRegisterTile(level, result.rows);
   operands.unroll = 4;
-  if (CpuScheduleAttr schedule = kernel.getScheduleAttr()) {
+  if (ScheduleInterface schedule = kernel.getScheduleAttr()) {
     bool single = result.rows == 1;
     int64_t columns = single ? schedule.getRowColumns() : schedule.getColumns();
     int64_t unroll = single ? schedule.getRowUnroll() : schedule.getUnroll();

@@ -28,6 +28,12 @@ tile.program @memory symbols ["tokens", "blocks"] grid [#tile.extent<"tokens", 6
   }
 }
 
+// CHECK: tile.kernel @hopper level "sm_90a" {{.*}} attributes {schedule = #tile.cuda_schedule<level = "sm_90a", threads = 128, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>} {
+tile.program @gpu symbols ["tokens"] grid [#tile.extent<"tokens", 1>] {
+  tile.kernel @hopper level "sm_90a" (%x: memref<?x64xf32>) symbols (%tokens) item (%i) attributes {schedule = #tile.cuda_schedule<level = "sm_90a", threads = 128, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>} {
+  }
+}
+
 tile.program @range symbols ["tokens"] grid [#tile.extent<"tokens", 1>] {
   // CHECK: tile.kernel @v2 level "x86-64-v2" (%{{.*}}: memref<?x64xf32>) symbols (%{{.*}}) items (%{{.*}}, %{{.*}}) {
   tile.kernel @v2 level "x86-64-v2" (%x: memref<?x64xf32>) symbols (%tokens) items (%begin, %end) {
