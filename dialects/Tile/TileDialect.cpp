@@ -44,8 +44,8 @@ LogicalResult CudaScheduleAttr::verify(
   if (threads < 32 || threads > 1024 || !llvm::isPowerOf2_64(threads))
     return emitError() << "a block has 32, 64, ... or 1024 threads, found "
                        << threads;
-  for (int64_t size : {rows, columns, unroll, rowColumns, rowUnroll, rowBlock,
-                       columnBlock})
+  for (int64_t size :
+       {rows, columns, unroll, rowColumns, rowUnroll, rowBlock, columnBlock})
     if (size <= 0)
       return emitError() << "sizes of a schedule must be positive, found "
                          << size;

@@ -2,6 +2,7 @@
 
 #include "dialects/Tile/TileDialect.h"
 #include "dialects/Weft/WeftDialect.h"
+#include "passes/Kernel/ChooseCudaSchedule.h"
 #include "passes/Kernel/CpuLevel.h"
 #include "passes/Kernel/Passes.h"
 
@@ -51,22 +52,35 @@ public:
 
 private:
   void runOnOperation() override {
-    SmallVector<const CpuLevel *> chosen;
+    SmallVector<const CpuLevel *> cpuLevels;
+    SmallVector<const CudaArch *> archs;
     for (const std::string &name : levels) {
-      const CpuLevel *level = findCpuLevel(name);
-      if (!level) {
-        getOperation()->emitError() << "unknown CPU level '" << name
-                                    << "'; expected one of " << listCpuLevels();
-        return signalPassFailure();
-      }
-      chosen.push_back(level);
+      if (const CpuLevel *level = findCpuLevel(name))
+        cpuLevels.push_back(level);
+      else if (const CudaArch *arch = findCudaArch(name))
+        archs.push_back(arch);
+      else
+        return fail("unknown level '" + name + "'; expected one of " +
+                    listCpuLevels() + ", " + listCudaArchs());
     }
+    if (!cpuLevels.empty() && !archs.empty())
+      return fail("a program is for CPU levels or for GPU architectures, found "
+                  "both: '" +
+                  Twine(cpuLevels.front()->name) + "' and '" +
+                  archs.front()->name + "'");
     getOperation()->walk([&](DispatchOp dispatch) {
       SmallVector<Attribute> schedules;
-      for (const CpuLevel *level : chosen)
+      for (const CpuLevel *level : cpuLevels)
         schedules.push_back(choose(dispatch, *level));
+      for (const CudaArch *arch : archs)
+        schedules.push_back(kernel::chooseCudaSchedule(dispatch, *arch));
       dispatch->setAttr("schedules", ArrayAttr::get(&getContext(), schedules));
     });
+  }
+
+  void fail(const Twine &message) {
+    getOperation()->emitError() << message;
+    signalPassFailure();
   }
 
   tile::CpuScheduleAttr choose(DispatchOp dispatch, const CpuLevel &level) {

@@ -1,6 +1,7 @@
 //===- LowerTileToVector.cpp - Tile kernels to vector code ----------------===//
 
 #include "passes/Kernel/LowerTileToVector.h"
+#include "passes/Kernel/CudaArch.h"
 #include "passes/Kernel/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,6 +20,8 @@ using namespace weft::tile;
 /// Makes the module of one kernel at the builder's insertion point.
 static LogicalResult lowerKernel(ImplicitLocOpBuilder &b, KernelOp kernel) {
   const CpuLevel *level = findCpuLevel(kernel.getLevel());
+  if (!level && findCudaArch(kernel.getLevel()))
+    return success();
   if (!level)
     return kernel.emitError("unknown CPU level '")
            << kernel.getLevel() << "'; expected one of " << listCpuLevels();

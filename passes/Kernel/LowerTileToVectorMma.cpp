@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/LowerTileToVector.h"
+#include "passes/Kernel/MmaOperand.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -241,25 +242,15 @@ void TileEmitter::emitMmaChunk(const MmaOperands &operands,
 /// A multiplication reads memory later than the load that it takes its operand
 /// from; diagnoses a store to the same view in between.
 LogicalResult TileEmitter::checkUnchanged(LoadOp load, MmaOp op) {
-  Operation *user = load->getBlock()->findAncestorOpInBlock(*op);
-  for (Operation *between = load->getNextNode();;
-       between = between->getNextNode()) {
-    bool last = between == user;
-    WalkResult result = between->walk([&](StoreOp store) {
-      if (store.getView() != load.getView())
-        return WalkResult::advance();
-      InFlightDiagnostic diagnostic = op.emitError(
-          "an operand's memory is overwritten between its load and "
-          "the multiplication");
-      diagnostic.attachNote(load.getLoc()) << "loaded here";
-      diagnostic.attachNote(store.getLoc()) << "overwritten here";
-      return WalkResult::interrupt();
-    });
-    if (result.wasInterrupted())
-      return failure();
-    if (last)
-      return success();
-  }
+  StoreOp store = findOverwrite(load, op);
+  if (!store)
+    return success();
+  InFlightDiagnostic diagnostic =
+      op.emitError("an operand's memory is overwritten between its load and "
+                   "the multiplication");
+  diagnostic.attachNote(load.getLoc()) << "loaded here";
+  diagnostic.attachNote(store.getLoc()) << "overwritten here";
+  return diagnostic;
 }
 
 /// Rows and pieces of a register tile, when no schedule says it: as much as

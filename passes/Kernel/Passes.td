@@ -39,6 +39,46 @@ def LowerTileToVector : Pass<"weft-lower-tile-to-vector", "::mlir::ModuleOp"> {
   ];
 }
 
+def LowerTileToCuda : Pass<"weft-lower-tile-to-cuda", "::mlir::ModuleOp"> {
+  let summary = "writes each tile kernel as code of a thread of its GPU";
+  let description = [{
+    For each `tile.kernel` of a GPU architecture a `builtin.module` named
+    `<program>.<architecture>` appears behind the program, with the attributes
+    `tile.program`, `tile.level`, `tile.description` and `tile.schedule` and one
+    `cuda.kernel`. A block of threads computes a work item: element e of a tile
+    [R, C] (e = r * C + c) is register e / threads of thread e % threads; tiles
+    of one column are held by every thread. Kernels of CPU levels are left to
+    `weft-lower-tile-to-vector`. The programs stay.
+
+    Works for every shape: elements that another thread needs go through shared
+    memory behind the kernel's scratch views, with a barrier between a write and
+    a read of the same memory. `tile.mma` is a loop over k of fused
+    multiply-adds, in the order in which a CPU computes them. The order of a
+    reduction depends on the number of columns and threads only.
+
+    Stands behind the plan phase, as `weft-lower-tile-to-vector` does.
+
+    Conditions (what else a kernel holds is a located error):
+
+    * operations of `tile`, `arith` and `math`, `memref.load`, `scf.for`,
+      `scf.if` and `scf.while`;
+    * numbers that decide about control flow come from memory that no other work
+      item writes, so that all threads of a block take the same path;
+    * tiles have one or two dimensions; three only as the right-hand side of
+      `tile.mma`, read by a `tile.load`;
+    * constant tiles have one number or one column;
+    * the instruction of `tile.mma` is `fma`;
+    * scratch views and staged tiles fit into the shared memory of a block.
+
+    Remarks: none.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+    "::weft::cuda::CudaDialect"
+  ];
+}
+
 def ExpandKernelMath : Pass<"weft-expand-kernel-math", "::mlir::ModuleOp"> {
   let summary = "writes functions of the math dialect as arithmetic";
   let description = [{
@@ -69,10 +109,14 @@ def ChooseSchedules : Pass<"weft-choose-schedules"> {
   let summary = "decides register tiles, blocks and instructions of each kernel";
   let description = [{
     Gives every `weft.dispatch` the attribute `schedules`: one
-    `#tile.cpu_schedule` per CPU level of the target, baseline first. Nothing
+    `#tile.cpu_schedule` per CPU level of the target, baseline first, or one
+    `#tile.cuda_schedule` per GPU architecture. Nothing
     after this pass decides anything about a kernel's shape, so that a schedule
     can be edited as text, or taken from elsewhere, and replayed. Stands first
     in the phase.
+
+    Conditions: the levels are all of a CPU or all of GPUs (an error otherwise),
+    since their work items differ.
 
     Conditions on what it writes:
 
@@ -87,7 +131,8 @@ def ChooseSchedules : Pass<"weft-choose-schedules"> {
   }];
   let dependentDialects = ["::weft::tile::TileDialect"];
   let options = [
-    ListOption<"levels", "levels", "std::string", "CPU levels, baseline first">
+    ListOption<"levels", "levels", "std::string",
+               "CPU levels, baseline first, or GPU architectures">
   ];
 }
 

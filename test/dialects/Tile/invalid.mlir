@@ -399,9 +399,9 @@ func.func @f(%a: tensor<4x8xf32>, %b: tensor<4x4xf32>) {
 // -----
 
 // expected-error @below {{a block has 32, 64, ... or 1024 threads, found 96}}
-"test.schedule"() {schedule = #tile.cuda_schedule<level = "sm_90a", threads = 96, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>} : () -> ()
+module attributes {tile.schedule = #tile.cuda_schedule<level = "sm_90a", threads = 96, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>} {}
 
 // -----
 
 // expected-error @below {{sizes of a schedule must be positive, found 0}}
-"test.schedule"() {schedule = #tile.cuda_schedule<level = "sm_90a", threads = 128, rows = 8, columns = 0, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>} : () -> ()
+module attributes {tile.schedule = #tile.cuda_schedule<level = "sm_90a", threads = 128, rows = 8, columns = 0, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>} {}

@@ -1,7 +1,18 @@
 // RUN: weft-opt %s --weft-choose-schedules=levels=x86-64-v2,x86-64-v4-bf16 --split-input-file | FileCheck %s
 // RUN: not weft-opt %s --weft-choose-schedules=levels=pentium 2>&1 | FileCheck %s --check-prefix=ERROR
 
-// ERROR: unknown CPU level 'pentium'; expected one of x86-64-v2
+// RUN: weft-opt %s --weft-choose-schedules=levels=sm_80,sm_90a --split-input-file | FileCheck %s --check-prefix=CUDA
+// RUN: not weft-opt %s --weft-choose-schedules=levels=x86-64-v2,sm_90a 2>&1 | FileCheck %s --check-prefix=MIXED
+
+// ERROR: unknown level 'pentium'; expected one of x86-64-v2
+// MIXED: a program is for CPU levels or for GPU architectures, found both: 'x86-64-v2' and 'sm_90a'
+
+// The kernels of all architectures share one grid.
+
+// CUDA-LABEL: func @bf16
+//       CUDA: schedules = [#tile.cuda_schedule<level = "sm_80", threads = 64, {{.*}}row_block = [[ROWS:[0-9]+]], column_block = [[COLUMNS:[0-9]+]]>,
+//  CUDA-SAME:              #tile.cuda_schedule<level = "sm_90a", threads = 64, {{.*}}row_block = [[ROWS]], column_block = [[COLUMNS]]>]
+
 
 // One schedule per level, baseline first; bf16 operands take the dot product
 // where the level has it.

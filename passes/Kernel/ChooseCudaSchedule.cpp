@@ -1,0 +1,36 @@
+//===- ChooseCudaSchedule.cpp - How a dispatch becomes a GPU kernel -------===//
+
+#include "passes/Kernel/ChooseCudaSchedule.h"
+
+using namespace mlir;
+using namespace weft;
+
+tile::CudaScheduleAttr kernel::chooseCudaSchedule(DispatchOp dispatch,
+                                                  const CudaArch &arch) {
+  bool matrix = false, attention = false;
+  for (Operation &op : dispatch.getBlock()) {
+    attention |= isa<AttentionOp>(op);
+    matrix |= isa<LinearOp, GroupedLinearOp>(op);
+  }
+  MLIRContext *context = dispatch.getContext();
+  // A panel of the weight is 64 columns, one for each thread, so that a thread
+  // reads each weight once for all rows of its tile.
+  if (matrix)
+    return tile::CudaScheduleAttr::get(
+        context, arch.name, /*threads=*/64, /*rows=*/8, /*columns=*/64,
+        /*unroll=*/8, /*rowColumns=*/64, /*rowUnroll=*/8, /*rowBlock=*/16,
+        /*columnBlock=*/64);
+  // A tile of scores is as many rows by a block of 64 keys; a work item has no
+  // more rows than a tile, since few rows are all the work there is in
+  // decoding.
+  if (attention)
+    return tile::CudaScheduleAttr::get(
+        context, arch.name, /*threads=*/128, /*rows=*/8, /*columns=*/64,
+        /*unroll=*/8, /*rowColumns=*/64, /*rowUnroll=*/8, /*rowBlock=*/8,
+        /*columnBlock=*/64);
+  // Pieces of a row: several loads under way in every thread.
+  return tile::CudaScheduleAttr::get(
+      context, arch.name, /*threads=*/128, /*rows=*/1, /*columns=*/1024,
+      /*unroll=*/8, /*rowColumns=*/1024, /*rowUnroll=*/8, /*rowBlock=*/1,
+      /*columnBlock=*/1024);
+}

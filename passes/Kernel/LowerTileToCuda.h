@@ -1,0 +1,208 @@
+//===- LowerTileToCuda.h - Emits one kernel as code of a thread -*- C++ -*-===//
+//
+// Internal to the pass weft-lower-tile-to-cuda. A block of threads computes a
+// work item and the threads share the elements of each tile (TileLayout). What
+// a thread has of a tile is a vector of registers, or a number if it is one.
+//
+// Control flow of a tile kernel depends on numbers that all threads compute
+// alike, so all threads of a block take the same path and barriers may stand
+// anywhere in it. Threads meet in memory only: a barrier stands between an
+// access and a later one of the same view if one of them writes. The same
+// holds for the staging area, shared memory behind the scratch views through
+// which elements move between threads.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_PASSES_KERNEL_LOWERTILETOCUDA_H
+#define WEFT_PASSES_KERNEL_LOWERTILETOCUDA_H
+
+#include "dialects/Cuda/CudaDialect.h"
+#include "dialects/Tile/TileDialect.h"
+#include "passes/Kernel/CudaArch.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+#include <array>
+#include <map>
+
+namespace weft::tile {
+
+/// How the elements of a tile are spread over the threads of a block: element
+/// e = row * columns + column is register e / threads of thread e % threads. A
+/// tile of one column is held by every thread, a register per row.
+struct TileLayout {
+  int64_t rows, columns, threads;
+
+  bool isReplicated() const { return columns == 1; }
+  int64_t elements() const { return rows * columns; }
+  int64_t registers() const {
+    return isReplicated() ? rows : llvm::divideCeil(elements(), threads);
+  }
+  /// Every row is in threads and registers that are the same whatever the
+  /// number of rows, but for a shift by whole rows.
+  bool hasAlignedRows() const {
+    return columns % threads == 0 || threads % columns == 0;
+  }
+};
+
+/// Where a thread's register stands in a tile, in numbers of type i32.
+/// Registers behind the tile's last element stand at some element of the tile.
+struct TilePosition {
+  mlir::Value row, column;
+  mlir::Value inside; ///< i1; null: every thread's register has an element.
+};
+
+/// Memory that a kernel sees.
+struct CudaView {
+  mlir::Value pointer; ///< !cuda.ptr to element 0.
+  llvm::SmallVector<int64_t> strides;
+  cuda::CacheHint hint = cuda::CacheHint::Default; ///< Of loads.
+};
+
+/// Where a tile lies in memory.
+struct CudaAccess {
+  mlir::Value view;    ///< In the tile kernel; null: the staging area.
+  mlir::Value pointer; ///< !cuda.ptr to the tile's first element.
+  llvm::SmallVector<int64_t> strides; ///< Per dimension of the tile.
+  mlir::Value rows;                   ///< Rows that are inside, i32; null: all.
+  mlir::Type offsetType; ///< i32, or index for a tile that spans more.
+  cuda::CacheHint hint = cuda::CacheHint::Default;
+};
+
+/// Accesses since the last barrier.
+struct PendingAccesses {
+  llvm::DenseSet<mlir::Value> reads; ///< Views; null: the staging area.
+  /// The operations that wrote a view; null: the staging area.
+  llvm::DenseMap<mlir::Value, llvm::SmallPtrSet<mlir::Operation *, 2>> writes;
+
+  void clear();
+  void add(const PendingAccesses &other);
+};
+
+class CudaTileEmitter {
+public:
+  /// `kernel` is the tile kernel; `builder` stands where its code goes.
+  CudaTileEmitter(mlir::ImplicitLocOpBuilder &builder, KernelOp kernel,
+                  const CudaArch &arch);
+
+  /// Makes the cuda.kernel of the given name. Diagnoses what it cannot lower.
+  mlir::LogicalResult emitKernel(llvm::StringRef name);
+
+private:
+  // Structure.
+  void emitArguments(cuda::KernelOp target);
+  mlir::LogicalResult emitBlock(mlir::Block &block);
+  mlir::LogicalResult emitOp(mlir::Operation *op);
+  mlir::LogicalResult emitLoop(mlir::Operation *op, mlir::Value lower,
+                               mlir::Value upper, mlir::Value step,
+                               mlir::ValueRange init, mlir::Block &body);
+  mlir::LogicalResult emitIf(mlir::scf::IfOp op);
+  mlir::LogicalResult emitWhile(mlir::scf::WhileOp op);
+
+  // Order of memory accesses.
+  void beforeRead(mlir::Value view);
+  void beforeWrite(mlir::Value view, mlir::Operation *op);
+  void enterLoop(mlir::Operation *loop);
+
+  // Memory.
+  void emitScratch(ScratchOp op);
+  mlir::LogicalResult emitLoad(LoadOp op);
+  mlir::LogicalResult emitStore(StoreOp op);
+  void emitElementLoad(mlir::memref::LoadOp op);
+  mlir::Value linearize(const CudaView &view, mlir::ValueRange indices);
+  CudaAccess makeAccess(mlir::Value view, mlir::ValueRange indices,
+                        llvm::ArrayRef<int64_t> dims,
+                        mlir::RankedTensorType tile);
+  /// A count of rows or columns as i32, at most `size`.
+  mlir::Value clampCount(mlir::Value count, int64_t size);
+  /// `row`, or the last row inside if that comes first.
+  mlir::Value clampRow(const CudaAccess &access, mlir::Value row);
+  /// coordinate * stride in the access's offset type.
+  mlir::Value scaleOffset(const CudaAccess &access, mlir::Value coordinate,
+                          int64_t stride);
+  mlir::Value offsetOf(const CudaAccess &access, mlir::ValueRange coordinates);
+  mlir::Value advance(const CudaAccess &access, mlir::Value offset);
+
+  // Elements through shared memory.
+  CudaAccess stagingAt(mlir::Type element, int64_t rows, int64_t columns,
+                       int64_t byteOffset = 0);
+  /// Writes a tile; `column` gives the staged column of a tile's column.
+  void stage(mlir::Value tile, const TileLayout &layout,
+             const CudaAccess &staging,
+             llvm::function_ref<mlir::Value(mlir::Value)> column);
+  mlir::Value readStaged(const CudaAccess &staging, mlir::Type element,
+                         mlir::Value row, mlir::Value column);
+  void emitBroadcast(BroadcastOp op);
+  void emitSlice(SliceOp op);
+  void emitJoin(JoinOp op);
+
+  // Reductions.
+  mlir::LogicalResult emitReduce(ReduceOp op);
+  mlir::Value combine(Reduction kind, mlir::Value a, mlir::Value c);
+  mlir::Value identityOf(Reduction kind, mlir::Type element);
+  mlir::Value reduceWarp(Reduction kind, mlir::Value value);
+  llvm::SmallVector<mlir::Value> reduceAligned(ReduceOp op,
+                                               const TileLayout &layout);
+  llvm::SmallVector<mlir::Value> reduceByWarps(ReduceOp op,
+                                               const TileLayout &layout);
+  llvm::SmallVector<mlir::Value> reduceSerially(ReduceOp op,
+                                                const TileLayout &layout);
+
+  // Multiplication.
+  struct MmaOperands;
+  mlir::LogicalResult emitMma(MmaOp op);
+  CudaAccess getMmaOperand(MmaOp op, unsigned number, int64_t &stagedBytes);
+  void emitMmaGroups(const MmaOperands &operands, mlir::Value firstGroup,
+                     int64_t offset, int64_t count,
+                     llvm::MutableArrayRef<mlir::Value> accumulators);
+
+  // Elementwise.
+  mlir::LogicalResult emitConstant(mlir::arith::ConstantOp op);
+  mlir::LogicalResult emitElementwise(mlir::Operation *op);
+  void emitSplat(SplatOp op);
+  void emitIota(IotaOp op);
+
+  // Helpers.
+  TileLayout layoutOf(mlir::Type tile);
+  /// A number's type, or that of a thread's registers of a tile.
+  mlir::Type convert(mlir::Type type);
+  llvm::SmallVector<mlir::Type> convert(mlir::TypeRange types);
+  llvm::SmallVector<mlir::Value> lookup(mlir::ValueRange values);
+  void bind(mlir::ValueRange from, mlir::ValueRange to);
+  TilePosition positionOf(const TileLayout &layout, int64_t reg);
+  TilePosition makePosition(const TileLayout &layout, int64_t reg);
+  mlir::Value registerOf(mlir::Value tile, int64_t reg);
+  mlir::Value pack(mlir::Type tile, llvm::ArrayRef<mlir::Value> registers);
+  /// Emits `body` where the condition holds; everywhere without one.
+  void guarded(mlir::Value condition, llvm::function_ref<void()> body);
+  mlir::Value both(mlir::Value a, mlir::Value c);
+  mlir::Value toF32(mlir::Value value);
+  mlir::Value number(int64_t value); ///< i32.
+  mlir::Value index(int64_t value);
+  mlir::Value add(mlir::Value a, mlir::Value c);
+  mlir::Value mul(mlir::Value a, int64_t factor);
+  mlir::Value min(mlir::Value a, mlir::Value c);
+  mlir::Value less(mlir::Value a, mlir::Value c);
+  mlir::Value equal(mlir::Value a, mlir::Value c);
+
+  mlir::ImplicitLocOpBuilder &b;
+  KernelOp kernel;
+  const CudaArch &arch;
+  int64_t threads;
+  mlir::Value thread;                     ///< i32.
+  mlir::Operation *prologueEnd = nullptr; ///< Positions stand before it.
+  int64_t scratchOffset = 0;              ///< Of the next scratch view.
+  int64_t stagingOffset = 0;              ///< Behind all of them.
+  int64_t stagingBytes = 0;               ///< Needed so far.
+  PendingAccesses pending;
+  llvm::DenseMap<mlir::Value, mlir::Value> values;
+  llvm::DenseMap<mlir::Value, CudaView> views;
+  llvm::DenseMap<mlir::Value, CudaAccess> accesses;
+  std::map<std::array<int64_t, 3>, TilePosition> positions;
+  std::map<int64_t, mlir::Value> numbers; ///< Constants of type i32.
+};
+
+} // namespace weft::tile
+
+#endif // WEFT_PASSES_KERNEL_LOWERTILETOCUDA_H

@@ -1,0 +1,351 @@
+//===- LowerTileToCudaStructure.cpp - Kernels, loops, order of accesses ---===//
+
+#include "passes/Kernel/LowerTileToCuda.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::tile;
+
+/// Threads of a block without a schedule.
+static constexpr int64_t defaultThreads = 128;
+
+CudaTileEmitter::CudaTileEmitter(ImplicitLocOpBuilder &builder, KernelOp kernel,
+                                 const CudaArch &arch)
+    : b(builder), kernel(kernel), arch(arch), threads(defaultThreads) {
+  if (auto schedule =
+          dyn_cast_or_null<CudaScheduleAttr>(kernel.getScheduleAttr()))
+    threads = schedule.getThreads();
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+/// The arguments of the CUDA kernel interface: a pointer per buffer, the
+/// symbols, the number of work items.
+static SmallVector<Type> getArgumentTypes(KernelOp kernel, Builder &builder) {
+  SmallVector<Type> types;
+  for (BlockArgument buffer : kernel.getBuffers())
+    types.push_back(
+        cuda::PtrType::get(builder.getContext(),
+                           cast<MemRefType>(buffer.getType()).getElementType(),
+                           cuda::Space::Global));
+  types.append(kernel.getSymbolArguments().size() + 1, builder.getIndexType());
+  return types;
+}
+
+void CudaTileEmitter::emitArguments(cuda::KernelOp target) {
+  llvm::DenseSet<Value> written;
+  kernel.walk([&](StoreOp store) { written.insert(store.getView()); });
+  for (auto [buffer, argument] :
+       llvm::zip(kernel.getBuffers(), target.getBlock().getArguments())) {
+    CudaView view;
+    view.pointer = argument;
+    int64_t offset;
+    (void)cast<MemRefType>(buffer.getType())
+        .getStridesAndOffset(view.strides, offset);
+    if (!written.contains(buffer))
+      view.hint = cuda::CacheHint::ReadOnly;
+    views[buffer] = view;
+  }
+  for (auto [symbol, argument] :
+       llvm::zip(kernel.getSymbolArguments(),
+                 target.getBlock().getArguments().drop_front(
+                     kernel.getBufferCount())))
+    values[symbol] = argument;
+}
+
+LogicalResult CudaTileEmitter::emitKernel(StringRef name) {
+  OperationState state(b.getLoc(), cuda::KernelOp::getOperationName());
+  state.addAttribute("sym_name", b.getStringAttr(name));
+  state.addAttribute("arch", b.getStringAttr(arch.name));
+  state.addAttribute("threads", b.getI64IntegerAttr(threads));
+  state.addAttribute("shared", b.getI64IntegerAttr(0));
+  state.addRegion();
+  auto target = cast<cuda::KernelOp>(b.create(state));
+  target.setDependentLaunch(arch.hasDependentLaunch);
+  SmallVector<Type> types = getArgumentTypes(kernel, b);
+  OpBuilder::InsertionGuard guard(b);
+  b.createBlock(&target.getBody(), {}, types,
+                SmallVector<Location>(types.size(), b.getLoc()));
+
+  thread = cuda::ThreadIndexOp::create(b, b.getI32Type());
+  Value item = cuda::BlockIndexOp::create(b, b.getIndexType());
+  prologueEnd = item.getDefiningOp();
+  if (arch.hasDependentLaunch) {
+    // The next kernel may be prepared at once: its blocks start when all of
+    // these run, so they take no place from them, and wait in turn.
+    cuda::WaitDependencyOp::create(b);
+    cuda::LaunchDependentsOp::create(b);
+  }
+  emitArguments(target);
+  values[kernel.getItem()] = item;
+  if (BlockArgument end = kernel.getItemEnd())
+    values[end] = add(item, index(1));
+  stagingOffset = kernel.getScratchBytes();
+  if (failed(emitBlock(kernel.getBlock())))
+    return failure();
+  cuda::ReturnOp::create(b);
+
+  int64_t shared = stagingOffset + stagingBytes;
+  target.setShared(shared);
+  if (shared > int64_t(arch.sharedBytes))
+    return kernel.emitError("needs ")
+           << shared << " bytes of shared memory for a block (" << stagingOffset
+           << " of scratch), but '" << arch.name << "' has " << arch.sharedBytes
+           << "; choose a schedule with smaller tiles";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Order of memory accesses
+//===----------------------------------------------------------------------===//
+
+void PendingAccesses::clear() {
+  reads.clear();
+  writes.clear();
+}
+
+void PendingAccesses::add(const PendingAccesses &other) {
+  reads.insert(other.reads.begin(), other.reads.end());
+  for (const auto &[view, ops] : other.writes)
+    writes[view].insert(ops.begin(), ops.end());
+}
+
+void CudaTileEmitter::beforeRead(Value view) {
+  if (pending.writes.contains(view)) {
+    cuda::BarrierOp::create(b, IntegerAttr(), IntegerAttr());
+    pending.clear();
+  }
+  pending.reads.insert(view);
+}
+
+/// Whether two executions of a store write the same elements, each by the same
+/// thread, or no element in common: its indices are sums of invariant numbers
+/// and at most one loop index each, whose steps are as wide as the tile.
+static bool isRepeatable(StoreOp store) {
+  Block *top = &store->getParentOfType<KernelOp>().getBlock();
+  auto isInvariant = [&](Value value) { return value.getParentBlock() == top; };
+  auto isTiledBy = [&](Value value, int64_t extent) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (!argument || argument.getArgNumber() != 0)
+      return false;
+    Value lower, step;
+    Operation *loop = argument.getOwner()->getParentOp();
+    if (auto forLoop = dyn_cast<scf::ForOp>(loop)) {
+      lower = forLoop.getLowerBound();
+      step = forLoop.getStep();
+    } else if (auto fold = dyn_cast<FoldOp>(loop)) {
+      lower = fold.getLower();
+      step = fold.getStep();
+    } else {
+      return false;
+    }
+    APInt constant;
+    return isInvariant(lower) && matchPattern(step, m_ConstantInt(&constant)) &&
+           constant.sge(extent);
+  };
+  auto type = cast<RankedTensorType>(store.getTile().getType());
+  SmallVector<int64_t> dims = store.getTileDims();
+  for (auto [dim, index] : llvm::enumerate(store.getIndices())) {
+    int64_t extent = 1;
+    if (auto *found = llvm::find(dims, static_cast<int64_t>(dim));
+        found != dims.end())
+      extent = type.getDimSize(found - dims.begin());
+    SmallVector<Value> terms = {index};
+    bool hasLoop = false;
+    while (!terms.empty()) {
+      Value term = terms.pop_back_val();
+      APInt constant;
+      if (isInvariant(term) || matchPattern(term, m_ConstantInt(&constant)))
+        continue;
+      if (auto sum = term.getDefiningOp<arith::AddIOp>()) {
+        llvm::append_range(terms, sum.getOperands());
+        continue;
+      }
+      if (hasLoop || !isTiledBy(term, extent))
+        return false;
+      hasLoop = true;
+    }
+  }
+  return true;
+}
+
+void CudaTileEmitter::beforeWrite(Value view, Operation *op) {
+  bool conflict = pending.reads.contains(view);
+  if (auto found = pending.writes.find(view); found != pending.writes.end()) {
+    auto store = dyn_cast_or_null<StoreOp>(op);
+    bool repeated = found->second.size() == 1 && found->second.contains(op);
+    conflict |= !repeated || !store || !isRepeatable(store);
+  }
+  if (conflict) {
+    cuda::BarrierOp::create(b, IntegerAttr(), IntegerAttr());
+    pending.clear();
+  }
+  pending.writes[view].insert(op);
+}
+
+/// An iteration comes after another one: whatever the body accesses may be
+/// pending at its start.
+void CudaTileEmitter::enterLoop(Operation *loop) {
+  loop->walk([&](Operation *op) {
+    if (auto load = dyn_cast<LoadOp>(op))
+      pending.reads.insert(load.getView());
+    else if (auto load = dyn_cast<memref::LoadOp>(op))
+      pending.reads.insert(load.getMemRef());
+    else if (auto store = dyn_cast<StoreOp>(op))
+      pending.writes[store.getView()].insert(op);
+    else if (isa<MmaOp>(op))
+      for (Value operand : op->getOperands().take_front(2))
+        if (auto late = operand.getDefiningOp<LoadOp>())
+          pending.reads.insert(late.getView());
+  });
+  pending.reads.insert(Value());
+  pending.writes[Value()].insert(nullptr);
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks and loops
+//===----------------------------------------------------------------------===//
+
+LogicalResult CudaTileEmitter::emitBlock(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    b.setLoc(op.getLoc());
+    if (failed(emitOp(&op)))
+      return failure();
+  }
+  b.setLoc(block.getTerminator()->getLoc());
+  return success();
+}
+
+static bool isNumber(Type type) { return type.isIntOrIndexOrFloat(); }
+
+LogicalResult CudaTileEmitter::emitOp(Operation *op) {
+  for (Type type : op->getResultTypes())
+    if (auto tile = dyn_cast<RankedTensorType>(type))
+      if (tile.getRank() == 0 || tile.getRank() > 3 ||
+          (tile.getRank() == 3 && !isa<LoadOp>(op)))
+        return op->emitError("cannot lower a tile of type ")
+               << type << "; expected one or two dimensions";
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](ScratchOp scratch) { return emitScratch(scratch), success(); })
+      .Case([&](LoadOp load) { return emitLoad(load); })
+      .Case([&](StoreOp store) { return emitStore(store); })
+      .Case(
+          [&](memref::LoadOp load) { return emitElementLoad(load), success(); })
+      .Case([&](FoldOp fold) {
+        return emitLoop(fold, fold.getLower(), fold.getUpper(), fold.getStep(),
+                        fold.getInit(), fold.getBlock());
+      })
+      .Case([&](MmaOp mma) { return emitMma(mma); })
+      .Case([&](ReduceOp reduce) { return emitReduce(reduce); })
+      .Case(
+          [&](BroadcastOp repeat) { return emitBroadcast(repeat), success(); })
+      .Case([&](SplatOp splat) { return emitSplat(splat), success(); })
+      .Case([&](IotaOp iota) { return emitIota(iota), success(); })
+      .Case([&](SliceOp slice) { return emitSlice(slice), success(); })
+      .Case([&](JoinOp join) { return emitJoin(join), success(); })
+      .Case([&](scf::ForOp loop) -> LogicalResult {
+        if (loop.getUnsignedCmp())
+          return loop.emitError(
+              "cannot lower a loop with unsigned bounds in a kernel");
+        return emitLoop(loop, loop.getLowerBound(), loop.getUpperBound(),
+                        loop.getStep(), loop.getInitArgs(), *loop.getBody());
+      })
+      .Case([&](scf::IfOp branch) { return emitIf(branch); })
+      .Case([&](scf::WhileOp loop) { return emitWhile(loop); })
+      .Case([&](arith::ConstantOp constant) { return emitConstant(constant); })
+      .Default([&](Operation *other) -> LogicalResult {
+        bool numbers = llvm::all_of(other->getOperandTypes(), isNumber) &&
+                       llvm::all_of(other->getResultTypes(), isNumber);
+        if (isa<arith::ArithDialect, math::MathDialect>(other->getDialect()) &&
+            other->getNumRegions() == 0 &&
+            (numbers || other->hasTrait<OpTrait::Elementwise>()))
+          return emitElementwise(other);
+        return other->emitError("cannot lower '")
+               << other->getName()
+               << "' in a kernel; expected tile, arith and math operations, "
+                  "memref.load, scf.for, scf.if or scf.while";
+      });
+}
+
+LogicalResult CudaTileEmitter::emitLoop(Operation *op, Value lower, Value upper,
+                                        Value step, ValueRange init,
+                                        Block &body) {
+  auto loop = scf::ForOp::create(b, values.at(lower), values.at(upper),
+                                 values.at(step), lookup(init));
+  PendingAccesses before = pending;
+  enterLoop(op);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    values[body.getArgument(0)] = loop.getInductionVar();
+    bind(body.getArguments().drop_front(), loop.getRegionIterArgs());
+    if (failed(emitBlock(body)))
+      return failure();
+    // A loop without results got its terminator from the builder.
+    if (!init.empty())
+      scf::YieldOp::create(b, lookup(body.getTerminator()->getOperands()));
+  }
+  pending.add(before);
+  b.setLoc(op->getLoc());
+  bind(op->getResults(), loop.getResults());
+  return success();
+}
+
+LogicalResult CudaTileEmitter::emitIf(scf::IfOp op) {
+  auto branch = scf::IfOp::create(b, convert(op.getResultTypes()),
+                                  values.at(op.getCondition()),
+                                  !op.getElseRegion().empty());
+  PendingAccesses before = pending, after;
+  for (auto [from, to] : llvm::zip(op->getRegions(), branch->getRegions())) {
+    pending = before;
+    if (!from.empty()) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(&to.front());
+      if (failed(emitBlock(from.front())))
+        return failure();
+      if (op.getNumResults() != 0)
+        scf::YieldOp::create(
+            b, lookup(from.front().getTerminator()->getOperands()));
+    }
+    after.add(pending);
+  }
+  pending = std::move(after);
+  b.setLoc(op.getLoc());
+  bind(op.getResults(), branch.getResults());
+  return success();
+}
+
+LogicalResult CudaTileEmitter::emitWhile(scf::WhileOp op) {
+  auto loop = scf::WhileOp::create(b, convert(op.getResultTypes()),
+                                   lookup(op.getInits()));
+  PendingAccesses before = pending;
+  enterLoop(op);
+  OpBuilder::InsertionGuard guard(b);
+  auto enter = [&](Region &region, Block *source) {
+    SmallVector<Type> types = convert(source->getArgumentTypes());
+    Block *block =
+        b.createBlock(&region, region.end(), types,
+                      SmallVector<Location>(types.size(), b.getLoc()));
+    bind(source->getArguments(), block->getArguments());
+    return emitBlock(*source);
+  };
+  if (failed(enter(loop.getBefore(), op.getBeforeBody())))
+    return failure();
+  scf::ConditionOp condition = op.getConditionOp();
+  scf::ConditionOp::create(b, values.at(condition.getCondition()),
+                           lookup(condition.getArgs()));
+  // The loop ends behind the first region, whichever iteration it is.
+  PendingAccesses atEnd = pending;
+  if (failed(enter(loop.getAfter(), op.getAfterBody())))
+    return failure();
+  scf::YieldOp::create(b, lookup(op.getYieldOp().getOperands()));
+  pending = std::move(atEnd);
+  pending.add(before);
+  b.setLoc(op.getLoc());
+  bind(op.getResults(), loop.getResults());
+  return success();
+}

@@ -1,0 +1,235 @@
+// RUN: weft-opt %s --weft-lower-tile-to-cuda --canonicalize --cse --split-input-file | FileCheck %s
+
+// A work item is a block of threads; a row of 256 numbers is two registers of
+// each of 128 threads.
+
+// CHECK-LABEL: tile.program @scale
+//       CHECK: module @scale.sm_90a attributes {tile.description = "mulf", tile.level = "sm_90a", tile.program = "scale"}
+//       CHECK:   cuda.kernel @scale arch "sm_90a" threads 128 shared 0
+//  CHECK-SAME:       (%[[X:.*]]: !cuda.ptr<f32, global>, %[[Y:.*]]: !cuda.ptr<f32, global>, %{{.*}}: index, %{{.*}}: index) attributes {dependent_launch}
+//       CHECK:     %[[THREAD:.*]] = cuda.thread_index : i32
+//       CHECK:     %[[SECOND:.*]] = arith.addi %[[THREAD]], %c128_i32 : i32
+//       CHECK:     %[[ITEM:.*]] = cuda.block_index : index
+//       CHECK:     cuda.wait_dependency
+//       CHECK:     cuda.launch_dependents
+//       CHECK:     %[[AT:.*]] = arith.muli %[[ITEM]], %c256 : index
+//       CHECK:     %[[FROM:.*]] = cuda.offset %[[X]][%[[AT]]]
+//       CHECK:     cuda.load %[[FROM]][%[[THREAD]]] hint read_only
+//       CHECK:     cuda.load %[[FROM]][%[[SECOND]]] hint read_only
+//       CHECK:     arith.mulf {{.*}} : vector<2xf32>
+//       CHECK:     cuda.store {{.*}}[%[[THREAD]]] : f32
+//       CHECK:     cuda.store {{.*}}[%[[SECOND]]] : f32
+//   CHECK-NOT:     cuda.barrier
+tile.program @scale symbols ["rows"] grid [#tile.extent<"rows", 1>] attributes {description = "mulf"} {
+  tile.kernel @h level "sm_90a" (%x: memref<?x256xf32>, %y: memref<?x256xf32>) symbols (%rows) item (%i) {
+    %zero = arith.constant 0 : index
+    %half = arith.constant dense<0.5> : tensor<1x256xf32>
+    %a = tile.load %x[%i, %zero] : memref<?x256xf32> -> tensor<1x256xf32>
+    %b = arith.mulf %a, %half : tensor<1x256xf32>
+    tile.store %b, %y[%i, %zero] : tensor<1x256xf32>, memref<?x256xf32>
+    tile.return
+  }
+}
+
+// -----
+
+// Kernels of CPU levels are left alone; before 9.0 there is no dependent launch.
+
+// CHECK-LABEL: tile.program @levels
+//   CHECK-NOT: x86-64-v2 {{.*}}module
+//       CHECK: module @levels.sm_80
+//       CHECK:   cuda.kernel @levels arch "sm_80" threads 128 shared 0
+//   CHECK-NOT:   dependent
+tile.program @levels symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @v2 level "x86-64-v2" (%x: memref<4x64xf32>) symbols () item (%i) {
+  }
+  tile.kernel @a level "sm_80" (%x: memref<4x64xf32>) symbols () item (%i) {
+  }
+}
+
+// -----
+
+// A kernel of a range of items gets a range of one.
+
+// CHECK-LABEL: cuda.kernel @range
+//       CHECK:   %[[ITEM:.*]] = cuda.block_index : index
+//       CHECK:   %[[END:.*]] = arith.addi %[[ITEM]], %c1 : index
+//       CHECK:   scf.for %{{.*}} = %[[ITEM]] to %[[END]]
+tile.program @range symbols [] grid [#tile.extent<"4", 1>] {
+  tile.kernel @a level "sm_80" (%x: memref<4x128xf32>) symbols () items (%begin, %end) {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %c = arith.constant dense<1.0> : tensor<1x128xf32>
+    scf.for %i = %begin to %end step %one {
+      tile.store %c, %x[%i, %zero] : tensor<1x128xf32>, memref<4x128xf32>
+    }
+  }
+}
+
+// -----
+
+// A tile that does not fill its registers reads some element of itself and is
+// written element by element; rows behind the last repeat it.
+
+// CHECK-LABEL: cuda.kernel @partial
+//       CHECK:   %[[THREAD:.*]] = cuda.thread_index : i32
+//       CHECK:   arith.minsi %[[THREAD]], %c14_i32
+//       CHECK:   %[[CLAMPED:.*]] = arith.minsi %{{.*}}, %c3
+//       CHECK:   arith.index_cast %[[CLAMPED]] : index to i32
+//       CHECK:   cuda.load
+//       CHECK:   arith.andi
+//       CHECK:   scf.if
+//       CHECK:     cuda.store
+tile.program @partial symbols ["rows"] grid [#tile.extent<"1", 1>] {
+  tile.kernel @a level "sm_80" (%x: memref<?x5xf16>, %y: memref<?x5xf16>) symbols (%rows) item (%i) {
+    %zero = arith.constant 0 : index
+    %a = tile.load %x[%zero, %zero] rows %rows : memref<?x5xf16> -> tensor<3x5xf16>
+    tile.store %a, %y[%zero, %zero] rows %rows : tensor<3x5xf16>, memref<?x5xf16>
+    tile.return
+  }
+}
+
+// -----
+
+// Every thread has a tile of one column; one of them writes it.
+
+// CHECK-LABEL: cuda.kernel @column
+//       CHECK:   cuda.load {{.*}}[%c0_i32]
+//       CHECK:   cuda.load {{.*}}[%c1_i32]
+//       CHECK:   %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32 : i32
+//       CHECK:   scf.if %[[FIRST]]
+// CHECK-COUNT-2:   cuda.store
+tile.program @column symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @a level "sm_80" (%x: memref<2x1xf32>, %y: memref<2x1xf32>) symbols () item (%i) {
+    %zero = arith.constant 0 : index
+    %a = tile.load %x[%zero, %zero] : memref<2x1xf32> -> tensor<2x1xf32>
+    tile.store %a, %y[%zero, %zero] : tensor<2x1xf32>, memref<2x1xf32>
+    tile.return
+  }
+}
+
+// -----
+
+// Scratch is shared memory: barriers stand between the write and the read, and
+// in a loop between the read and the next write.
+
+// CHECK-LABEL: cuda.kernel @scratch arch "sm_80" threads 128 shared 512
+//       CHECK:   scf.for
+//       CHECK:     cuda.barrier
+//       CHECK:     cuda.store {{.*}} : f32, <f32, shared>
+//       CHECK:     cuda.barrier
+//       CHECK:     cuda.load {{.*}} : <f32, shared>
+//   CHECK-NOT:     cuda.barrier
+tile.program @scratch symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @a level "sm_80" (%x: memref<8x128xf32>, %y: memref<8x128xf32>) symbols () item (%i) {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %eight = arith.constant 8 : index
+    %s = tile.scratch : memref<1x128xf32>
+    scf.for %r = %zero to %eight step %one {
+      %a = tile.load %x[%r, %zero] : memref<8x128xf32> -> tensor<1x128xf32>
+      tile.store %a, %s[%zero, %zero] : tensor<1x128xf32>, memref<1x128xf32>
+      %b = tile.load %s[%zero, %zero] : memref<1x128xf32> -> tensor<1x128xf32>
+      tile.store %b, %y[%r, %zero] : tensor<1x128xf32>, memref<8x128xf32>
+    }
+    tile.return
+  }
+}
+
+// -----
+
+// Stores that may overlap in a loop are in order.
+
+// CHECK-LABEL: cuda.kernel @overlap
+//       CHECK:   scf.for
+//       CHECK:     cuda.barrier
+//       CHECK:     cuda.store
+tile.program @overlap symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @a level "sm_80" (%y: memref<1x256xf32>) symbols () item (%i) {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %eight = arith.constant 8 : index
+    %a = arith.constant dense<1.0> : tensor<1x128xf32>
+    scf.for %r = %zero to %eight step %one {
+      tile.store %a, %y[%zero, %r] : tensor<1x128xf32>, memref<1x256xf32>
+    }
+    tile.return
+  }
+}
+
+// -----
+
+// A sum: a thread's registers, the lanes of a warp, the warps in order.
+
+// CHECK-LABEL: cuda.kernel @sum arch "sm_80" threads 128 shared 16
+//       CHECK:   arith.addf
+//       CHECK:   cuda.shuffle_xor %{{.*}} mask 16
+//       CHECK:   cuda.shuffle_xor %{{.*}} mask 8
+//       CHECK:   cuda.shuffle_xor %{{.*}} mask 4
+//       CHECK:   cuda.shuffle_xor %{{.*}} mask 2
+//       CHECK:   cuda.shuffle_xor %{{.*}} mask 1
+//       CHECK:   scf.if
+//       CHECK:     cuda.store
+//       CHECK:   cuda.barrier
+// CHECK-COUNT-4: cuda.load {{.*}} : <f32, shared>
+tile.program @sum symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @a level "sm_80" (%x: memref<1x256xf32>, %y: memref<1x1xf32>) symbols () item (%i) {
+    %zero = arith.constant 0 : index
+    %a = tile.load %x[%zero, %zero] : memref<1x256xf32> -> tensor<1x256xf32>
+    %s = tile.reduce add %a : tensor<1x256xf32> -> tensor<1x1xf32>
+    tile.store %s, %y[%zero, %zero] : tensor<1x1xf32>, memref<1x1xf32>
+    tile.return
+  }
+}
+
+// -----
+
+// A multiplication: the accumulators are registers, a weight is read once for
+// all rows, pairs of bf16 by one load.
+
+// CHECK-LABEL: module @linear.sm_90a attributes {{.*}}tile.schedule = #tile.cuda_schedule<level = "sm_90a", threads = 64
+//       CHECK:   cuda.kernel @linear arch "sm_90a" threads 64 shared 0
+//       CHECK:   scf.for {{.*}} -> (f32, f32) : i32 {
+//       CHECK:     cuda.load {{.*}} : <bf16, global>, i32 -> bf16
+//       CHECK:     cuda.load {{.*}} : <bf16, global>, i32 -> vector<2xbf16>
+//       CHECK:     math.fma
+//       CHECK:     cuda.load {{.*}} -> bf16
+//   CHECK-NOT:     vector<2xbf16>
+//       CHECK:     math.fma
+tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 2>] {
+  tile.kernel @h level "sm_90a" (%x: memref<?x64xbf16>, %w: memref<1x32x64x2xbf16>, %y: memref<?x64xf32>) symbols (%rows) item (%i)
+      attributes {schedule = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 2, columns = 64, unroll = 2, row_columns = 64, row_unroll = 2, row_block = 2, column_block = 64>} {
+    %zero = arith.constant 0 : index
+    %two = arith.constant 2 : index
+    %row = arith.muli %i, %two : index
+    %init = arith.constant dense<0.0> : tensor<2x64xf32>
+    %a = tile.load %x[%row, %zero] : memref<?x64xbf16> -> tensor<2x64xbf16>
+    %b = tile.load %w[%zero, %zero, %zero, %zero] : memref<1x32x64x2xbf16> -> tensor<32x64x2xbf16>
+    %c = tile.mma fma %a, %b, %init : tensor<2x64xbf16>, tensor<32x64x2xbf16>, tensor<2x64xf32>
+    tile.store %c, %y[%row, %zero] : tensor<2x64xf32>, memref<?x64xf32>
+    tile.return
+  }
+}
+
+// -----
+
+// Operands that are not in memory, or not any more, go through shared memory.
+
+// CHECK-LABEL: cuda.kernel @staged arch "sm_80" threads 128 shared 320
+//       CHECK:   cuda.store {{.*}} : f32, <f32, shared>
+//       CHECK:   cuda.store {{.*}} : f32, <f32, shared>
+//       CHECK:   cuda.barrier
+//       CHECK:   math.fma
+tile.program @staged symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @a level "sm_80" (%x: memref<2x8xf32>, %w: memref<8x8xf32>, %y: memref<2x8xf32>) symbols () item (%i) {
+    %zero = arith.constant 0 : index
+    %init = arith.constant dense<0.0> : tensor<2x8xf32>
+    %a = tile.load %x[%zero, %zero] : memref<2x8xf32> -> tensor<2x8xf32>
+    %e = math.exp %a : tensor<2x8xf32>
+    %b = tile.load %w[%zero, %zero] : memref<8x8xf32> -> tensor<8x8xf32>
+    tile.store %b, %w[%zero, %zero] : tensor<8x8xf32>, memref<8x8xf32>
+    %c = tile.mma fma %e, %b, %init : tensor<2x8xf32>, tensor<8x8xf32>, tensor<2x8xf32>
+    tile.store %c, %y[%zero, %zero] : tensor<2x8xf32>, memref<2x8xf32>
+    tile.return
+  }
+}
