@@ -75,8 +75,10 @@ FailureOr<std::vector<ProgramCode>> CodeGenerator::runCuda(ModuleOp module) {
   std::vector<ProgramCode> code;
   for (const CompiledCudaKernel &kernel : cudaKernels) {
     for (const std::string &note : kernel.notes)
-      emitRemark(module.getLoc()) << "kernel '" << kernel.program << "' for "
-                                  << kernel.arch << ": " << note;
+      remark::missed(
+          module.getLoc(),
+          remark::RemarkOpts::name("compile-cuda-kernels").category("kernel"))
+          << "kernel '" + kernel.program + "' for " + kernel.arch + ": " + note;
     code.push_back({kernel.program, kernel.cubin, kernel.schedule});
     code.push_back({kernel.program, kernel.source});
   }
