@@ -16,7 +16,6 @@ namespace {
   ((structSize) >= offsetof(type, member) + sizeof(type::member))
 
 Status readOptions(const weft_plan_options *options, weft_plan &plan) {
-  plan.deviceName = "cpu";
   if (!options)
     return Status::ok();
   if (!WEFT_HAS(weft_plan_options, threads, options->struct_size))
@@ -27,8 +26,9 @@ Status readOptions(const weft_plan_options *options, weft_plan &plan) {
   if (WEFT_HAS(weft_plan_options, device, options->struct_size) &&
       options->device)
     plan.deviceName = options->device;
-  if (plan.deviceName != "cpu" && plan.deviceName != "null")
-    return createDevice(plan.deviceName, 1).getStatus();
+  if (!plan.deviceName.empty())
+    if (Status status = checkDeviceName(plan.deviceName); !status)
+      return status;
   if (plan.threads > ThreadPool::maxThreads)
     return Status::invalid(std::to_string(plan.threads) +
                            " threads were asked for; expected at most " +
@@ -173,6 +173,9 @@ weft_status weft_plan_open(const char *path, const weft_plan_options *options,
     if (!artifact)
       return artifact.getStatus();
     handle->artifact = artifact.take();
+    if (handle->deviceName.empty())
+      handle->deviceName =
+          getDeviceForTarget(handle->artifact->getPlan().target);
     makeShapeTexts(*handle);
     *plan = handle.release();
     return Status::ok();
@@ -250,9 +253,9 @@ weft_status weft_plan_memory(const weft_plan *plan, const weft_symbol *symbols,
     std::vector<SymbolValue> values;
     if (Status status = convertSymbols(symbols, symbol_count, values); !status)
       return status;
-    unsigned workers = plan->deviceName == "null" ? 1
-                       : plan->threads == 0       ? getUsableCoreCount()
-                                                  : plan->threads;
+    unsigned workers = plan->deviceName != "cpu" ? 1
+                       : plan->threads == 0      ? getUsableCoreCount()
+                                                 : plan->threads;
     Result<MemoryReport> report =
         reportMemory(plan->artifact->getPlan(), values, workers);
     if (!report)

@@ -50,13 +50,6 @@ Status convertTensors(const weft_tensor *tensors, size_t count,
   return Status::ok();
 }
 
-uint64_t getStateSize(const TensorView &state) {
-  uint64_t bytes = getByteSize(state.dtype);
-  for (int64_t size : state.shape)
-    bytes *= uint64_t(size);
-  return bytes;
-}
-
 Status stopTrace(weft_session &session) {
   if (!session.trace)
     return Status::ok();
@@ -158,17 +151,8 @@ weft_status weft_session_read_state(weft_session *session, const char *name,
     if (!name || (!buffer && size != 0))
       return Status::invalid("weft_session_read_state needs a name and a "
                              "buffer; one of them is NULL");
-    Result<TensorView> state = session->session->getState(name);
-    if (!state)
-      return state.getStatus();
-    uint64_t total = getStateSize(*state);
-    if (offset > total || size > total - offset)
-      return Status::invalid("state '" + std::string(name) + "' has " +
-                             std::to_string(total) + " bytes; " +
-                             std::to_string(size) + " from byte " +
-                             std::to_string(offset) + " on were asked for");
-    return session->session->getProgram().getDevice().copy(
-        buffer, static_cast<const std::byte *>(state->data) + offset, size);
+    return session->session->readState(
+        name, offset, {static_cast<std::byte *>(buffer), size});
   });
 }
 

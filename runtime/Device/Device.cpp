@@ -3,12 +3,27 @@
 #include "runtime/Device/Device.h"
 
 #include "runtime/Device/Cpu/CpuDevice.h"
+#include "runtime/Device/Cuda/CudaDevice.h"
 #include "runtime/Device/Null/NullDevice.h"
+
+#include <charconv>
+#include <optional>
 
 using namespace weft::rt;
 
 Device::~Device() = default;
 LoadedKernel::~LoadedKernel() = default;
+Recording::~Recording() = default;
+Stream::~Stream() = default;
+
+Result<std::unique_ptr<Recording>>
+Stream::record(const std::function<Status()> &) {
+  return Status::unsupported("this device records nothing");
+}
+
+Status Stream::replay(Recording &) {
+  return Status::unsupported("this device records nothing");
+}
 
 DeviceMemory::~DeviceMemory() {
   if (owner)
@@ -32,16 +47,53 @@ Status weft::rt::checkLaunch(const Kernel &kernel, const LaunchInfo &info) {
   return Status::ok();
 }
 
+namespace {
+
+constexpr std::string_view cudaName = "cuda", cudaPrefix = "cuda:";
+
+/// The number of "cuda" or "cuda:N".
+std::optional<int> parseCudaName(std::string_view name) {
+  if (name == cudaName)
+    return 0;
+  if (!name.starts_with(cudaPrefix))
+    return std::nullopt;
+  name.remove_prefix(cudaPrefix.size());
+  int number = 0;
+  auto [end, error] =
+      std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size() || number < 0)
+    return std::nullopt;
+  return number;
+}
+
+} // namespace
+
+std::string weft::rt::getDeviceForTarget(std::string_view target) {
+  return std::string(target.substr(0, target.find(':')));
+}
+
+Status weft::rt::checkDeviceName(std::string_view name) {
+  if (name == "cpu" || name == "null" || parseCudaName(name))
+    return Status::ok();
+  return Status::notFound("there is no device '" + std::string(name) +
+                          "'; expected 'cpu', 'cuda', 'cuda:N' (the GPU with "
+                          "that number) or 'null'");
+}
+
 Result<std::shared_ptr<Device>> weft::rt::createDevice(std::string_view name,
                                                        unsigned threads) {
-  if (name == "cpu") {
-    Result<std::shared_ptr<CpuDevice>> cpu = CpuDevice::create(threads);
-    if (!cpu)
-      return cpu.getStatus();
-    return std::shared_ptr<Device>(cpu.take());
-  }
+  if (Status status = checkDeviceName(name); !status)
+    return status;
   if (name == "null")
     return std::shared_ptr<Device>(std::make_shared<NullDevice>());
-  return Status::notFound("there is no device '" + std::string(name) +
-                          "'; this build has 'cpu' and 'null'");
+  if (std::optional<int> number = parseCudaName(name)) {
+    Result<std::shared_ptr<CudaDevice>> cuda = CudaDevice::create(*number);
+    if (!cuda)
+      return cuda.getStatus();
+    return std::shared_ptr<Device>(cuda.take());
+  }
+  Result<std::shared_ptr<CpuDevice>> cpu = CpuDevice::create(threads);
+  if (!cpu)
+    return cpu.getStatus();
+  return std::shared_ptr<Device>(cpu.take());
 }

@@ -1,8 +1,9 @@
 //===- Device.h - Where tensors live and kernels run ----------------------===//
 //
 // The executor talks to this interface only. `Cpu` runs kernels on a thread
-// pool; `Null` accepts everything, runs nothing and counts, for tests of
-// planning and for measuring what the executor itself costs.
+// pool; `Cuda` on an NVIDIA GPU; `Null` accepts everything, runs nothing and
+// counts, for tests of planning and for measuring what the executor itself
+// costs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,10 +15,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace weft::rt {
 
@@ -81,9 +84,65 @@ struct LaunchInfo {
   int64_t flops = 0, bytes = 0;
 };
 
-/// Threading: allocate, free and loadKernel may be called from any thread.
-/// launch, copy and fill of one device are serialised by the device; those
-/// issued by one thread take effect in order.
+/// A constant to be made usable by kernels.
+struct Constant {
+  std::string purpose; ///< For messages: "parameter embed".
+  /// Empty if the values are generated.
+  std::span<const std::byte> bytes;
+  size_t size = 0; ///< In bytes.
+  DType dtype = DType::F32;
+  GeneratedValues generated = {};
+};
+
+/// Work of a stream that was recorded once and can be run again at a lower
+/// price than issuing it. Must not outlive its stream.
+class Recording {
+public:
+  virtual ~Recording();
+  /// Device memory that it takes, as far as the device tells.
+  virtual uint64_t getBytes() const = 0;
+};
+
+/// A queue of work on a device: what is issued takes effect in the order of
+/// issue. The calls may return before the work is done; `synchronize` waits for
+/// it. Errors of work that was issued earlier may be reported by any later
+/// call. Must not outlive its device; destroying it waits for its work.
+///
+/// Threading: one call at a time. Streams of one device are independent.
+class Stream {
+public:
+  virtual ~Stream();
+
+  /// Runs `kernel`, which the stream's device loaded. Buffers and symbols must
+  /// be as many as the kernel declares.
+  virtual Status launch(LoadedKernel &kernel, const LaunchInfo &info) = 0;
+  /// Both ranges lie in memory of the device and do not overlap.
+  virtual Status copy(void *destination, const void *source, size_t size) = 0;
+  virtual Status fill(void *destination, uint8_t value, size_t size) = 0;
+  /// Between memory of the device and of the host. The host's range must stay
+  /// as it is until the work is done; memory of allocateStaging is fastest.
+  virtual Status upload(void *device, const void *host, size_t size) = 0;
+  virtual Status download(void *host, const void *device, size_t size) = 0;
+
+  virtual Status synchronize() = 0;
+
+  /// Notes in slot `slot` (small numbers) when all work issued so far was done.
+  virtual Status markTime(size_t slot) = 0;
+  /// The noted time in nanoseconds of std::chrono::steady_clock, if slot 0 was
+  /// marked before `slot` and all work was waited for. Differences are exact to
+  /// what the device measures.
+  virtual Result<int64_t> getTime(size_t slot) = 0;
+
+  /// Whether `record` and `replay` exist.
+  virtual bool canRecord() const { return false; }
+  /// Records what `work` issues to this stream, without running it. `work` must
+  /// not synchronize. Its addresses and sizes are those of every replay.
+  virtual Result<std::unique_ptr<Recording>>
+  record(const std::function<Status()> &work);
+  virtual Status replay(Recording &recording);
+};
+
+/// Threading: all methods may be called from any thread.
 class Device {
 public:
   virtual ~Device();
@@ -91,12 +150,23 @@ public:
   /// Every allocation is aligned to this many bytes.
   static constexpr size_t alignment = 64;
 
-  /// "cpu" or "null".
+  /// "cpu", "null" or "cuda".
   virtual std::string_view getName() const = 0;
   /// Threads, instruction sets and the like, one line for people.
   virtual std::string describe() const = 0;
   /// Copies of a kernel's scratch memory that exist at once.
   virtual unsigned getWorkerCount() const = 0;
+
+  /// Whether the host can read and write the device's memory in place. If not,
+  /// pointers to it are for the device's streams only.
+  virtual bool isHostMemory() const { return true; }
+
+  /// Memory of the device in use through it and free on it, in bytes; 0 if
+  /// unknown.
+  struct MemoryUse {
+    uint64_t used = 0, peak = 0, free = 0;
+  };
+  virtual MemoryUse getMemoryUse() { return {}; }
 
   /// Zeroed memory of `size` bytes; `purpose` ("state cache.0.key") is for
   /// the message of OutOfMemory. A size of 0 gives memory of no use that is
@@ -104,11 +174,16 @@ public:
   virtual Result<DeviceMemory> allocate(size_t size,
                                         std::string_view purpose) = 0;
 
-  /// Makes constants of the host usable by kernels: by reference where the
-  /// device can read host memory (then `bytes` must stay alive and unchanged
-  /// for the life of the result), else as a copy.
-  virtual Result<DeviceMemory> importConstant(std::span<const std::byte> bytes,
-                                              std::string_view purpose) = 0;
+  /// Memory of the host for Stream::upload and download. Must not outlive the
+  /// device.
+  virtual Result<std::shared_ptr<std::byte>>
+  allocateStaging(size_t size, std::string_view purpose) = 0;
+
+  /// Makes constants of the host usable by kernels, one result for each: by
+  /// reference where the device can read host memory (then the bytes must stay
+  /// alive and unchanged for the life of the result), else as a copy.
+  virtual Result<std::vector<DeviceMemory>>
+  importConstants(std::span<const Constant> constants) = 0;
 
   /// Chooses the code that fits the device best and loads it. `kernel` must
   /// outlive the result. Unsupported if
@@ -116,16 +191,11 @@ public:
   virtual Result<std::unique_ptr<LoadedKernel>>
   loadKernel(const Kernel &kernel) = 0;
 
-  /// Runs `kernel`, which this device loaded. Buffers and symbols must be as
-  /// many as the kernel declares.
-  virtual Status launch(LoadedKernel &kernel, const LaunchInfo &info) = 0;
-  /// The ranges must not overlap.
-  virtual Status copy(void *destination, const void *source, size_t size) = 0;
-  virtual Status fill(void *destination, uint8_t value, size_t size) = 0;
+  virtual Result<std::unique_ptr<Stream>> createStream() = 0;
 
 private:
   friend class DeviceMemory;
-  /// Frees what `allocate` or `importConstant` made.
+  /// Frees what `allocate` or `importConstants` made.
   virtual void release(void *data, size_t size) = 0;
 };
 
@@ -136,8 +206,17 @@ Status checkLaunch(const Kernel &kernel, const LaunchInfo &info);
 /// the arithmetic of work splitting.
 constexpr int64_t maxGrid = int64_t(1) << 48;
 
-/// Makes a device by name. `threads`: 0 for one per usable core. NotFound for
-/// an unknown name, with the names that exist.
+/// The name of the device that runs the plans of a target: "cpu", or "cuda" for
+/// "cuda:sm_90a".
+std::string getDeviceForTarget(std::string_view target);
+
+/// NotFound, with the names that exist, for what cannot name a device: "cpu",
+/// "null", "cuda" (the first GPU) and "cuda:N" do.
+Status checkDeviceName(std::string_view name);
+
+/// Makes a device by name. `threads` of a CPU: 0 for one per usable core.
+/// Errors: as checkDeviceName; Unsupported if there is no such GPU or no driver
+/// for it, with what was looked for and what to do.
 Result<std::shared_ptr<Device>> createDevice(std::string_view name,
                                              unsigned threads);
 

@@ -5,22 +5,22 @@
 #include "runtime/Format/Verify.h"
 
 #include <algorithm>
-#include <chrono>
 
 using namespace weft::rt;
 
-namespace {
-
-int64_t getTime() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+Result<std::unique_ptr<CommandList>>
+CommandList::create(Program &program, const Entry &entry, Stream &stream,
+                    const SymbolLimits &limits) {
+  std::unique_ptr<CommandList> list(new CommandList(program, entry, stream));
+  if (!program.getDevice().isHostMemory())
+    if (Status status = list->createStaging(limits); !status)
+      return status;
+  return list;
 }
 
-} // namespace
-
-CommandList::CommandList(Program &program, const Entry &entry)
-    : program(program), entry(entry), symbols(program.getPlan().symbols.size()),
+CommandList::CommandList(Program &program, const Entry &entry, Stream &stream)
+    : program(program), entry(entry), stream(stream),
+      symbols(program.getPlan().symbols.size()),
       bufferData(entry.buffers.size()), bufferBytes(entry.buffers.size()),
       steps(entry.commands.size()) {
   size_t argumentCount = 0, symbolCount = 0;
@@ -32,6 +32,29 @@ CommandList::CommandList(Program &program, const Entry &entry)
   }
   arguments.resize(argumentCount);
   symbolArguments.resize(symbolCount);
+}
+
+Status CommandList::createStaging(const SymbolLimits &limits) {
+  std::vector<int64_t> bytes(entry.buffers.size());
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const Buffer &buffer = entry.buffers[i];
+    if (buffer.kind != BufferKind::Input && buffer.kind != BufferKind::Output)
+      continue;
+    Result<int64_t> size =
+        evaluateByteSize(buffer.shape, buffer.dtype, limits.maximum);
+    if (!size)
+      return Status(size.getStatus().getCode(),
+                    "largest size of '" + buffer.name + "' in entry '" +
+                        entry.name + "': " + size.getStatus().getMessage() +
+                        "; give smaller limits for its symbols");
+    bytes[i] = *size;
+  }
+  Result<std::unique_ptr<Staging>> made =
+      Staging::create(program.getDevice(), entry, bytes);
+  if (!made)
+    return made.getStatus();
+  staging = made.take();
+  return Status::ok();
 }
 
 Result<int64_t> CommandList::evaluate(const Expr &expr,
@@ -131,16 +154,16 @@ Status CommandList::resolve(std::span<const int64_t> values,
   for (uint32_t i = 0; i < steps.size(); ++i)
     if (Status status = resolveStep(i); !status)
       return status;
+  if (staging) {
+    if (Status status = staging->place(bufferBytes, bufferData); !status)
+      return status;
+    fillArguments();
+  }
   resolved = true;
   return Status::ok();
 }
 
-void CommandList::fillArguments(const Binder &binder) {
-  for (uint32_t i = 0; i < bufferData.size(); ++i) {
-    BufferKind kind = entry.buffers[i].kind;
-    if (kind == BufferKind::Input || kind == BufferKind::Output)
-      bufferData[i] = binder.getData(i);
-  }
+void CommandList::fillArguments() {
   for (size_t i = 0; i < steps.size(); ++i) {
     const std::vector<uint32_t> &buffers = entry.commands[i].buffers;
     for (size_t j = 0; j < buffers.size(); ++j)
@@ -148,14 +171,13 @@ void CommandList::fillArguments(const Binder &binder) {
   }
 }
 
-Status CommandList::runStep(uint32_t index) {
+Status CommandList::issueStep(uint32_t index) {
   const Command &command = entry.commands[index];
   const Step &step = steps[index];
-  Device &device = program.getDevice();
   void *const *buffers = arguments.data() + step.firstArgument;
   switch (command.kind) {
   case CommandKind::Launch:
-    return device.launch(
+    return stream.launch(
         program.getKernel(command.kernel),
         {{buffers, command.buffers.size()},
          {symbolArguments.data() + step.firstSymbol, command.symbols.size()},
@@ -163,19 +185,30 @@ Status CommandList::runStep(uint32_t index) {
          step.flops,
          step.bytes});
   case CommandKind::Copy:
-    return device.copy(buffers[1], buffers[0],
+    return stream.copy(buffers[1], buffers[0],
                        size_t(bufferBytes[command.buffers[0]]));
   case CommandKind::Fill:
-    return device.fill(buffers[0], uint8_t(command.kernel),
+    return stream.fill(buffers[0], uint8_t(command.kernel),
                        size_t(bufferBytes[command.buffers[0]]));
   }
   return Status::internal("command '" + command.label +
                           "' has a kind that the executor does not know");
 }
 
+Status CommandList::runStep(uint32_t index) {
+  Status status = issueStep(index);
+  return status ? status : nameCommand(index, status);
+}
+
+Status CommandList::nameCommand(uint32_t index, const Status &status) const {
+  return Status(status.getCode(), "command '" + entry.commands[index].label +
+                                      "' of entry '" + entry.name +
+                                      "': " + status.getMessage());
+}
+
 Status CommandList::callHooks(uint32_t index, int64_t beginTime,
                               int64_t endTime,
-                              std::span<const CommandHook *const> hooks) {
+                              std::span<const RegisteredHook> hooks) {
   const Command &command = entry.commands[index];
   std::string_view target;
   if (command.kind == CommandKind::Launch)
@@ -184,25 +217,134 @@ Status CommandList::callHooks(uint32_t index, int64_t beginTime,
   CommandEvent event{
       program.getPlan(), entry,       index,   command,   target,
       bufferData,        bufferBytes, symbols, step.grid, step.flops,
-      step.bytes,        beginTime,   endTime};
-  for (const CommandHook *hook : hooks)
-    if (Status status = (*hook)(event); !status)
+      step.bytes,        beginTime,   endTime, stream};
+  for (const RegisteredHook &hook : hooks)
+    if (Status status = hook.function(event); !status)
       return status;
   return Status::ok();
 }
 
-Status CommandList::run(const Binder &binder,
-                        std::span<const CommandHook *const> hooks) {
-  fillArguments(binder);
-  for (uint32_t i = 0; i < steps.size(); ++i) {
-    int64_t begin = hooks.empty() ? 0 : getTime();
+Status CommandList::issueAll() {
+  if (staging)
+    if (Status status = staging->uploadPacked(stream); !status)
+      return status;
+  for (uint32_t i = 0; i < steps.size(); ++i)
     if (Status status = runStep(i); !status)
-      return Status(status.getCode(), "command '" + entry.commands[i].label +
-                                          "' of entry '" + entry.name +
-                                          "': " + status.getMessage());
-    if (!hooks.empty())
-      if (Status status = callHooks(i, begin, getTime(), hooks); !status)
-        return status;
+      return status;
+  return staging ? staging->downloadPacked(stream) : Status::ok();
+}
+
+Status CommandList::issueRecorded() {
+  RecordingCache::Item &item = recordings.use(symbols);
+  // Sizes that do not come again (of most prompts) are not worth recording.
+  if (!item.recording && item.runs < 2)
+    return issueAll();
+  if (!item.recording) {
+    Result<std::unique_ptr<Recording>> recorded =
+        stream.record([this] { return issueAll(); });
+    if (!recorded)
+      return recorded.getStatus();
+    item.recording = recorded.take();
   }
+  return stream.replay(*item.recording);
+}
+
+Status CommandList::waitForAll() {
+  Status status = stream.synchronize();
+  if (status || program.getDevice().isHostMemory())
+    return status;
+  return Status(status.getCode(),
+                "a command of entry '" + entry.name +
+                    "': " + status.getMessage() +
+                    ". Run with --trace, one command at a time, to see which");
+}
+
+Status CommandList::runSteps(std::span<const RegisteredHook> hooks) {
+  // Slot 0 is where the clock starts.
+  if (Status status = stream.markTime(0); !status)
+    return status;
+  for (uint32_t i = 0; i < steps.size(); ++i) {
+    Status status = stream.markTime(1);
+    if (status)
+      status = issueStep(i);
+    if (status)
+      status = stream.markTime(2);
+    if (status)
+      status = stream.synchronize();
+    if (!status)
+      return nameCommand(i, status);
+    Result<int64_t> begin = stream.getTime(1), end = stream.getTime(2);
+    if (!begin || !end)
+      return begin ? end.getStatus() : begin.getStatus();
+    if (Status status = callHooks(i, *begin, *end, hooks); !status)
+      return status;
+  }
+  return Status::ok();
+}
+
+Status CommandList::runTimed(std::span<const RegisteredHook> hooks) {
+  for (uint32_t i = 0; i < steps.size(); ++i) {
+    Status status = stream.markTime(i);
+    if (status)
+      status = runStep(i);
+    if (!status)
+      return status;
+  }
+  if (Status status = stream.markTime(steps.size()); !status)
+    return status;
+  if (Status status = waitForAll(); !status)
+    return status;
+  for (uint32_t i = 0; i < steps.size(); ++i) {
+    Result<int64_t> begin = stream.getTime(i), end = stream.getTime(i + 1);
+    if (!begin || !end)
+      return begin ? end.getStatus() : begin.getStatus();
+    if (Status status = callHooks(i, *begin, *end, hooks); !status)
+      return status;
+  }
+  return Status::ok();
+}
+
+Status CommandList::runWatched(std::span<const RegisteredHook> hooks) {
+  if (staging)
+    if (Status status = staging->uploadPacked(stream); !status)
+      return status;
+  const bool needsSteps =
+      program.getDevice().isHostMemory() ||
+      std::ranges::any_of(hooks, [](const RegisteredHook &hook) {
+        return hook.kind == HookKind::Buffers;
+      });
+  if (Status status = needsSteps ? runSteps(hooks) : runTimed(hooks); !status)
+    return status;
+  return staging ? staging->downloadPacked(stream) : Status::ok();
+}
+
+Status CommandList::run(const Binder &binder,
+                        std::span<const RegisteredHook> hooks) {
+  if (staging) {
+    staging->packInputs(binder);
+    if (Status status = staging->uploadLarge(binder, stream); !status)
+      return status;
+  } else {
+    for (uint32_t i = 0; i < bufferData.size(); ++i) {
+      const BufferKind kind = entry.buffers[i].kind;
+      if (kind == BufferKind::Input || kind == BufferKind::Output)
+        bufferData[i] = binder.getData(i);
+    }
+    fillArguments();
+  }
+  Status status = !hooks.empty()       ? runWatched(hooks)
+                  : stream.canRecord() ? issueRecorded()
+                                       : issueAll();
+  if (status && staging)
+    status = staging->downloadLarge(binder, stream);
+  if (!status) {
+    // Nothing may go on reading or writing the caller's memory.
+    (void)stream.synchronize();
+    return status;
+  }
+  if (Status done = waitForAll(); !done)
+    return done;
+  if (staging)
+    staging->unpackOutputs(binder);
   return Status::ok();
 }

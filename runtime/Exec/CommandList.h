@@ -12,6 +12,8 @@
 #include "runtime/Exec/Binder.h"
 #include "runtime/Exec/CommandHook.h"
 #include "runtime/Exec/Program.h"
+#include "runtime/Exec/RecordingCache.h"
+#include "runtime/Exec/Staging.h"
 
 #include <span>
 #include <vector>
@@ -26,9 +28,11 @@ struct SessionMemory {
 
 class CommandList {
 public:
-  /// All memory that later calls need is allocated here. Both must outlive
-  /// this.
-  CommandList(Program &program, const Entry &entry);
+  /// All memory that later calls need is allocated here, for sizes up to
+  /// `limits`. What is referred to must outlive this.
+  static Result<std::unique_ptr<CommandList>>
+  create(Program &program, const Entry &entry, Stream &stream,
+         const SymbolLimits &limits);
 
   /// Evaluates sizes, places and grids for the given symbol values (one per
   /// symbol of the plan) and checks that every buffer lies inside its memory,
@@ -36,10 +40,18 @@ public:
   Status resolve(std::span<const int64_t> symbols, const SessionMemory &memory);
 
   /// Runs all commands; `resolve` must have succeeded for the sizes of the
-  /// arguments that `binder` has.
-  Status run(const Binder &binder, std::span<const CommandHook *const> hooks);
+  /// arguments that `binder` has. Returns when the outputs are written. On
+  /// devices that record, a run without hooks is recorded the second time that
+  /// its sizes are seen and replayed from then on.
+  Status run(const Binder &binder, std::span<const RegisteredHook> hooks);
+
+  const RecordingCache &getRecordings() const { return recordings; }
+  /// Memory of the device for staged arguments.
+  uint64_t getStagingBytes() const { return staging ? staging->getBytes() : 0; }
 
 private:
+  CommandList(Program &program, const Entry &entry, Stream &stream);
+
   /// Evaluated parts of one command.
   struct Step {
     uint32_t firstArgument = 0, firstSymbol = 0;
@@ -48,15 +60,30 @@ private:
 
   Status resolveBuffer(uint32_t index, const SessionMemory &memory);
   Status resolveStep(uint32_t index);
-  void fillArguments(const Binder &binder);
+  Status createStaging(const SymbolLimits &limits);
+  void fillArguments();
+  Status issueStep(uint32_t index);
+  /// Likewise, with a failure that names the command.
   Status runStep(uint32_t index);
+  Status nameCommand(uint32_t index, const Status &status) const;
+  /// All commands and, where arguments are staged, the copies of the packed
+  /// ones.
+  Status issueAll();
+  Status issueRecorded();
+  Status runWatched(std::span<const RegisteredHook> hooks);
+  Status runTimed(std::span<const RegisteredHook> hooks);
+  Status runSteps(std::span<const RegisteredHook> hooks);
   Status callHooks(uint32_t index, int64_t beginTime, int64_t endTime,
-                   std::span<const CommandHook *const> hooks);
+                   std::span<const RegisteredHook> hooks);
+  Status waitForAll();
   Result<int64_t> evaluate(const Expr &expr, const std::string &owner,
                            const char *what) const;
 
   Program &program;
   const Entry &entry;
+  Stream &stream;
+  std::unique_ptr<Staging> staging; ///< Null on devices with host memory.
+  RecordingCache recordings;
   bool resolved = false;
   std::vector<int64_t> symbols;
   std::vector<void *> bufferData;

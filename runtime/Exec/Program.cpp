@@ -11,12 +11,12 @@ Program::load(std::shared_ptr<const Artifact> artifact,
   program->artifact = std::move(artifact);
   program->device = std::move(device);
   const Plan &plan = program->getPlan();
+  std::vector<Constant> constants;
   for (size_t i = 0; i < plan.params.size(); ++i) {
-    Result<DeviceMemory> memory = program->device->importConstant(
-        program->artifact->getParamData(i), "parameter " + plan.params[i].name);
-    if (!memory)
-      return memory.getStatus();
-    program->params.push_back(memory.take());
+    const Param &param = plan.params[i];
+    constants.push_back({"parameter " + param.name,
+                         program->artifact->getParamData(i), param.size,
+                         param.dtype, param.generated});
   }
   for (const Kernel &kernel : plan.kernels) {
     Result<std::unique_ptr<LoadedKernel>> loaded =
@@ -25,5 +25,11 @@ Program::load(std::shared_ptr<const Artifact> artifact,
       return loaded.getStatus();
     program->kernels.push_back(loaded.take());
   }
+  // Last, because it takes longest.
+  Result<std::vector<DeviceMemory>> params =
+      program->device->importConstants(constants);
+  if (!params)
+    return params.getStatus();
+  program->params = params.take();
   return program;
 }

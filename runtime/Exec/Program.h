@@ -16,8 +16,8 @@ namespace weft::rt {
 class Program {
 public:
   /// Loads all kernels and makes the constants usable. On a CPU the constants
-  /// stay in the mapped file. Keeps `artifact` and `device` alive. Errors name
-  /// the kernel or the parameter.
+  /// stay in the mapped file; a GPU gets a copy. Keeps `artifact` and `device`
+  /// alive. Errors name the kernel or the parameter.
   static Result<std::shared_ptr<Program>>
   load(std::shared_ptr<const Artifact> artifact,
        std::shared_ptr<Device> device);

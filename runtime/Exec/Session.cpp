@@ -22,11 +22,18 @@ Session::create(std::shared_ptr<Program> program,
   if (!limits)
     return limits.getStatus();
   session->limits = limits.take();
-  if (Status status = session->allocateStates(); !status)
-    return status;
-  if (Status status = session->allocateWorkspace(); !status)
-    return status;
-  session->makeRunners();
+  Result<std::unique_ptr<Stream>> stream =
+      session->program->getDevice().createStream();
+  if (!stream)
+    return stream.getStatus();
+  session->stream = stream.take();
+  Status status = session->allocateStates();
+  if (status)
+    status = session->allocateWorkspace();
+  if (status)
+    status = session->makeRunners();
+  if (!status)
+    return session->explainShortage(status);
   return session;
 }
 
@@ -80,12 +87,69 @@ Status Session::allocateWorkspace() {
   return Status::ok();
 }
 
-void Session::makeRunners() {
+Status Session::makeRunners() {
   const Plan &plan = getPlan();
   symbolValues.resize(plan.symbols.size());
-  for (const Entry &entry : plan.entries)
-    runners.push_back({Binder(plan, entry, limits),
-                       std::make_unique<CommandList>(*program, entry)});
+  for (const Entry &entry : plan.entries) {
+    Result<std::unique_ptr<CommandList>> commands =
+        CommandList::create(*program, entry, *stream, limits);
+    if (!commands)
+      return commands.getStatus();
+    runners.push_back({Binder(plan, entry, limits), commands.take()});
+  }
+  return Status::ok();
+}
+
+Result<int64_t> Session::getBytesFor(std::span<const int64_t> symbols) const {
+  int64_t total = 0, largest = 0;
+  for (const State &state : getPlan().states) {
+    Result<int64_t> bytes = evaluateByteSize(state.shape, state.dtype, symbols);
+    if (!bytes)
+      return bytes;
+    if (__builtin_add_overflow(total, *bytes, &total))
+      return Status::limit("too large");
+  }
+  for (const Entry &entry : getPlan().entries) {
+    Result<int64_t> bytes = entry.workspaceBytes.evaluate(symbols);
+    if (!bytes)
+      return bytes;
+    largest = std::max(largest, *bytes);
+  }
+  if (__builtin_add_overflow(total, largest, &total))
+    return Status::limit("too large");
+  return total;
+}
+
+Status Session::explainShortage(const Status &failure) {
+  if (failure.getCode() != StatusCode::OutOfMemory)
+    return failure;
+  // What the failed attempt took counts as free.
+  runners.clear();
+  stateMemory.clear();
+  states.clear();
+  workspace = DeviceMemory();
+  (void)stream->synchronize();
+  const uint64_t free = program->getDevice().getMemoryUse().free;
+  std::string hints;
+  const std::vector<Symbol> &symbols = getPlan().symbols;
+  for (size_t i = 0; free != 0 && i < symbols.size(); ++i) {
+    if (!symbols[i].perSession)
+      continue;
+    // The greatest value that fits, all others as they are.
+    std::vector<int64_t> values = limits.maximum;
+    int64_t fits = symbols[i].min - 1, tooMuch = limits.maximum[i];
+    while (tooMuch - fits > 1) {
+      values[i] = fits + (tooMuch - fits) / 2;
+      Result<int64_t> bytes = getBytesFor(values);
+      const bool isFitting = bytes && uint64_t(*bytes) <= free;
+      (isFitting ? fits : tooMuch) = values[i];
+    }
+    if (fits >= symbols[i].min)
+      hints += "; a session with " + symbols[i].name + "=" +
+               std::to_string(fits) + " instead of " +
+               std::to_string(limits.maximum[i]) + " would fit";
+  }
+  return Status::outOfMemory(failure.getMessage() + hints);
 }
 
 Status Session::run(std::string_view entry, std::span<const Argument> inputs,
@@ -124,33 +188,47 @@ Status Session::runLocked(uint32_t entry, std::span<const Argument> inputs,
           runner.commands->resolve(symbolValues, {stateMemory, &workspace});
       !status)
     return status;
-  return runner.commands->run(runner.binder, hookPointers);
+  return runner.commands->run(runner.binder, hooks);
 }
 
-uint32_t Session::addHook(CommandHook hook) {
-  hooks.push_back({nextHookId, std::move(hook)});
-  updateHookPointers();
+uint32_t Session::addHook(CommandHook hook, HookKind kind) {
+  hooks.push_back({nextHookId, kind, std::move(hook)});
   return nextHookId++;
 }
 
 void Session::removeHook(uint32_t id) {
-  std::erase_if(hooks, [id](const Hook &hook) { return hook.id == id; });
-  updateHookPointers();
-}
-
-void Session::updateHookPointers() {
-  hookPointers.clear();
-  for (const Hook &hook : hooks)
-    hookPointers.push_back(&hook.function);
+  std::erase_if(hooks,
+                [id](const RegisteredHook &hook) { return hook.id == id; });
 }
 
 Status Session::resetStates() {
   for (const StateTensor &state : states)
-    if (Status status = program->getDevice().fill(state.memory.getData(), 0,
-                                                  state.memory.getSize());
+    if (Status status =
+            stream->fill(state.memory.getData(), 0, state.memory.getSize());
         !status)
       return status;
-  return Status::ok();
+  return stream->synchronize();
+}
+
+Status Session::readState(std::string_view name, uint64_t offset,
+                          std::span<std::byte> to) {
+  Result<TensorView> state = getState(name);
+  if (!state)
+    return state.getStatus();
+  uint64_t bytes = getByteSize(state->dtype);
+  for (int64_t size : state->shape)
+    bytes *= uint64_t(size);
+  if (offset > bytes || to.size() > bytes - offset)
+    return Status::invalid("state '" + std::string(name) + "' has " +
+                           std::to_string(bytes) + " bytes; " +
+                           std::to_string(to.size()) + " from byte " +
+                           std::to_string(offset) + " on were asked for");
+  if (Status status = stream->download(
+          to.data(), static_cast<const std::byte *>(state->data) + offset,
+          to.size());
+      !status)
+    return status;
+  return stream->synchronize();
 }
 
 Result<TensorView> Session::getState(std::string_view name) const {
@@ -171,4 +249,25 @@ uint64_t Session::getStateBytes() const {
   for (const StateTensor &state : states)
     bytes += state.memory.getSize();
   return bytes;
+}
+
+uint64_t Session::getStagingBytes() const {
+  uint64_t bytes = 0;
+  for (const EntryRunner &runner : runners)
+    bytes += runner.commands->getStagingBytes();
+  return bytes;
+}
+
+uint64_t Session::getRecordingBytes() const {
+  uint64_t bytes = 0;
+  for (const EntryRunner &runner : runners)
+    bytes += runner.commands->getRecordings().getBytes();
+  return bytes;
+}
+
+size_t Session::getRecordingCount() const {
+  size_t count = 0;
+  for (const EntryRunner &runner : runners)
+    count += runner.commands->getRecordings().getCount();
+  return count;
 }

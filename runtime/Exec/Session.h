@@ -63,28 +63,34 @@ public:
 
   /// Adds a callback after every command of every run; returns a number for
   /// removeHook. Hooks run in the order they were added.
-  uint32_t addHook(CommandHook hook);
+  uint32_t addHook(CommandHook hook, HookKind kind = HookKind::Buffers);
   void removeHook(uint32_t id);
 
   /// Sets all states to zero, as in a new session.
   Status resetStates();
 
   /// A state with its shape in this session. The view is valid as long as the
-  /// session; its data may only be touched while no run is under way.
+  /// session; its data is the device's (Device::isHostMemory) and may only be
+  /// touched while no run is under way.
   Result<TensorView> getState(std::string_view name) const;
+  /// Copies a part of a state to memory of the host. NotFound for an unknown
+  /// name, InvalidArgument for a range that is not in the state.
+  Status readState(std::string_view name, uint64_t offset,
+                   std::span<std::byte> to);
 
   /// Bytes the session allocated on the device.
   uint64_t getStateBytes() const;
   uint64_t getWorkspaceBytes() const { return workspace.getSize(); }
+  /// For arguments on devices with memory of their own, and for recorded runs.
+  uint64_t getStagingBytes() const;
+  uint64_t getRecordingBytes() const;
+  /// Recorded runs that are kept.
+  size_t getRecordingCount() const;
 
 private:
   struct StateTensor {
     DeviceMemory memory;
     std::vector<int64_t> shape;
-  };
-  struct Hook {
-    uint32_t id;
-    CommandHook function;
   };
   /// What running one entry takes, made once.
   struct EntryRunner {
@@ -96,8 +102,10 @@ private:
 
   Status allocateStates();
   Status allocateWorkspace();
-  void makeRunners();
-  void updateHookPointers();
+  /// OutOfMemory of states and workspace with what would fit.
+  Status explainShortage(const Status &failure);
+  Result<int64_t> getBytesFor(std::span<const int64_t> symbols) const;
+  Status makeRunners();
   Status runLocked(uint32_t entry, std::span<const Argument> inputs,
                    std::span<const Argument> outputs,
                    std::span<const SymbolValue> symbols);
@@ -107,10 +115,11 @@ private:
   std::vector<StateTensor> states;
   DeviceMemory workspace;
   std::vector<const DeviceMemory *> stateMemory; ///< Of `states`, in order.
-  std::vector<EntryRunner> runners;              ///< One per entry.
-  std::vector<int64_t> symbolValues;             ///< Of the current run.
-  std::vector<Hook> hooks;
-  std::vector<const CommandHook *> hookPointers; ///< Into `hooks`.
+  /// Behind the memory that its work uses: going, it waits for that work.
+  std::unique_ptr<Stream> stream;
+  std::vector<EntryRunner> runners;  ///< One per entry.
+  std::vector<int64_t> symbolValues; ///< Of the current run.
+  std::vector<RegisteredHook> hooks;
   uint32_t nextHookId = 0;
   std::atomic<bool> busy{false};
 };

@@ -14,15 +14,22 @@ using namespace weft::rt;
 //===----------------------------------------------------------------------===//
 
 Result<std::unique_ptr<LanguageModel>>
-LanguageModel::open(const std::string &path, unsigned threads) {
+LanguageModel::open(const std::string &path, unsigned threads,
+                    std::string_view device) {
   Result<std::unique_ptr<Artifact>> artifact = Artifact::open(path);
   if (!artifact)
     return artifact.getStatus();
-  Result<std::shared_ptr<Device>> device = createDevice("cpu", threads);
-  if (!device)
-    return device.getStatus();
+  Result<std::shared_ptr<Device>> made = createDevice(
+      device.empty() ? getDeviceForTarget((*artifact)->getPlan().target)
+                     : std::string(device),
+      threads);
+  if (!made)
+    return Status(made.getStatus().getCode(),
+                  "'" + path + "' was compiled for " +
+                      (*artifact)->getPlan().target + ": " +
+                      made.getStatus().getMessage());
   Result<std::shared_ptr<Program>> program =
-      Program::load(artifact.take(), device.take());
+      Program::load(artifact.take(), made.take());
   if (!program)
     return program.getStatus();
   return create(program.take());

@@ -53,10 +53,12 @@ chooseSymbols(const Plan &plan, const ModelMeta &meta,
 /// Immutable after `open`; may be shared between threads.
 class LanguageModel {
 public:
-  /// Opens the artifact, its tokenizer and its kernels. `threads` as in
-  /// createDevice. Errors name the file.
-  static Result<std::unique_ptr<LanguageModel>> open(const std::string &path,
-                                                     unsigned threads = 0);
+  /// Opens the artifact, its tokenizer and its kernels. `threads` and `device`
+  /// as in createDevice; without a device, that of the plan's target. Errors
+  /// name the file.
+  static Result<std::unique_ptr<LanguageModel>>
+  open(const std::string &path, unsigned threads = 0,
+       std::string_view device = "");
 
   /// As open, with a program that is loaded already.
   static Result<std::unique_ptr<LanguageModel>>

@@ -32,6 +32,8 @@ Result<std::unique_ptr<SessionRunner>> SessionRunner::create(Session &session) {
     return s;
   if (Status s = runner->readLimits(); !s)
     return s;
+  runner->limits.padTableWidth =
+      !session.getProgram().getDevice().isHostMemory();
   return runner;
 }
 

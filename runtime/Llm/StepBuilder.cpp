@@ -3,6 +3,7 @@
 #include "runtime/Llm/StepBuilder.h"
 
 #include <algorithm>
+#include <bit>
 
 using namespace weft::rt;
 
@@ -45,6 +46,8 @@ Status StepBuilder::build(const KvCache &cache,
   for (const SequencePiece &piece : pieces)
     in.tableWidth = std::max(in.tableWidth,
                              int64_t(cache.getBlocks(piece.sequence).size()));
+  const auto padded = int64_t(std::bit_ceil(uint64_t(in.tableWidth)));
+  in.tableWidth = std::max(in.tableWidth, std::min(padded, widestTable));
   // Entries behind a sequence's last block are never read; 0 is a valid block.
   in.blockTable.assign(pieces.size() * in.tableWidth, 0);
 

@@ -26,8 +26,11 @@ class StepBuilder {
 public:
   /// See StepLimits. Where fewer than `leastLogits` rows are wanted, the
   /// step's last row is asked for as often as needed, behind the wanted ones.
-  StepBuilder(bool hasRopeChoice, int64_t leastLogits)
-      : hasRopeChoice(hasRopeChoice), leastLogits(leastLogits) {}
+  /// With `widestTable` other than 0, tables are as wide as the next power of
+  /// two, but not wider than that.
+  StepBuilder(bool hasRopeChoice, int64_t leastLogits, int64_t widestTable = 0)
+      : hasRopeChoice(hasRopeChoice), leastLogits(leastLogits),
+        widestTable(widestTable) {}
 
   /// The rows of a piece's logits are consecutive and in the order of the
   /// pieces. InvalidArgument for an empty step, an empty piece, a sequence
@@ -38,7 +41,7 @@ public:
 
 private:
   bool hasRopeChoice;
-  int64_t leastLogits;
+  int64_t leastLogits, widestTable;
   StepInputs inputs;
 };
 

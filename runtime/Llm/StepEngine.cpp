@@ -22,7 +22,8 @@ Result<StepEngine> StepEngine::create(StepRunner &runner, int64_t blockSize) {
 
 StepEngine::StepEngine(StepRunner &runner, KvCache cache, StepLimits limits)
     : runner(&runner), cache(std::move(cache)), limits(limits),
-      builder(limits.hasRopeChoice, limits.leastLogits),
+      builder(limits.hasRopeChoice, limits.leastLogits,
+              limits.padTableWidth ? limits.tableWidth : 0),
       vocabularySize(runner.getVocabularySize()) {}
 
 Status StepEngine::extendAndRun(std::span<const SequencePiece> pieces) {

@@ -46,6 +46,9 @@ struct StepLimits {
   int64_t cacheBlocks = 1;
   /// Logit rows that a step must ask for; 0 if it may ask for none.
   int64_t leastLogits = 0;
+  /// Whether steps should come in few different table widths, because the
+  /// device records runs by their sizes.
+  bool padTableWidth = false;
   /// Whether the model has the input `rope_choice`.
   bool hasRopeChoice = false;
 };

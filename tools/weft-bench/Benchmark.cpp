@@ -89,7 +89,9 @@ private:
     request.sequence = sequence;
     request.options.maxTokens = count;
     request.options.ignoreEos = true;
-    uint32_t hook = work ? session.getSession().addHook(work->makeHook()) : 0;
+    uint32_t hook =
+        work ? session.getSession().addHook(work->makeHook(), HookKind::Times)
+             : 0;
     Result<GenerationResult> result = generator.generate(request);
     if (work)
       session.getSession().removeHook(hook);
@@ -186,7 +188,7 @@ Result<BenchmarkResult> weft::runBenchmark(const BenchmarkOptions &options) {
   BenchmarkResult result;
   Clock::time_point begin = Clock::now();
   Result<std::unique_ptr<LanguageModel>> model =
-      LanguageModel::open(options.plan, options.threads);
+      LanguageModel::open(options.plan, options.threads, options.device);
   if (!model)
     return model.getStatus();
   GenerationSessionOptions sizes;

@@ -20,6 +20,7 @@ struct BenchmarkOptions {
   int64_t repeat = 5;
   int64_t tokensPerStep = 512;
   unsigned threads = 0; ///< 0: one per usable core.
+  std::string device;   ///< Empty: that of the plan's target.
   uint32_t seed = 1;
 };
 

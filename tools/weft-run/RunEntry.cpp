@@ -181,7 +181,9 @@ Status weft::runEntry(const EntryOptions &options) {
     if (!symbol.perSession && used)
       runSymbols.push_back({symbol.name, it->second});
   }
-  Result<std::shared_ptr<Device>> device = createDevice("cpu", options.threads);
+  Result<std::shared_ptr<Device>> device = createDevice(
+      options.device.empty() ? getDeviceForTarget(plan.target) : options.device,
+      options.threads);
   if (!device)
     return device.getStatus();
   std::shared_ptr<const Artifact> shared = artifact.take();

@@ -18,6 +18,7 @@ struct EntryOptions {
   /// Sizes that no input shows: (symbol, value).
   std::vector<std::pair<std::string, int64_t>> symbols;
   unsigned threads = 0;
+  std::string device; ///< Empty: that of the plan's target.
   std::string tracePath;
 };
 

@@ -209,7 +209,7 @@ static Result<TextResult> generate(const LanguageModel &model,
 
 Status weft::runText(const TextOptions &options) {
   Result<std::unique_ptr<LanguageModel>> model =
-      LanguageModel::open(options.plan, options.threads);
+      LanguageModel::open(options.plan, options.threads, options.device);
   if (!model)
     return model.getStatus();
   Result<Prompt> prompt = readPrompt(**model, options);

@@ -26,6 +26,7 @@ struct TextOptions {
   bool outputIds = false;
   bool logProbabilities = false;
   unsigned threads = 0;
+  std::string device; ///< Empty: that of the plan's target.
   int64_t contextLength = 0;
   int64_t tokensPerStep = 512;
   std::string tracePath;

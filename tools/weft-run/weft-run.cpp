@@ -1,5 +1,6 @@
 //===- weft-run.cpp - Runs a compiled plan --------------------------------===//
 
+#include "runtime/Device/Device.h"
 #include "tools/common/CommandLine.h"
 #include "tools/weft-run/RunEntry.h"
 #include "tools/weft-run/RunText.h"
@@ -44,6 +45,10 @@ static std::pair<std::string, int64_t> splitSymbol(const std::string &text) {
     throw CLI::ValidationError("--symbol",
                                "expected name=number, got '" + text + "'");
   return {name, number};
+}
+
+static std::string checkDevice(const std::string &name) {
+  return rt::checkDeviceName(name).getMessage();
 }
 
 static void addTextOptions(CLI::App &app, TextOptions &text) {
@@ -131,6 +136,7 @@ static void checkOptions(const TextOptions &text, EntryOptions &entry,
     entry.symbols.push_back(splitSymbol(pair));
   entry.plan = text.plan;
   entry.threads = text.threads;
+  entry.device = text.device;
   entry.tracePath = text.tracePath;
 }
 
@@ -159,6 +165,10 @@ static int run(int argc, char **argv) {
       ->take_all();
   app.add_option("--threads", text.threads,
                  "Of the kernels (default: one per usable core)");
+  app.add_option("--device", text.device,
+                 "cpu, cuda, cuda:N or null (default: what the plan was "
+                 "compiled for)")
+      ->check(checkDevice);
   app.add_option("--trace", text.tracePath,
                  "Chrome-trace JSON file of all commands (ui.perfetto.dev)");
   app.callback([&] { checkOptions(text, entry, inputs, outputs, symbols); });

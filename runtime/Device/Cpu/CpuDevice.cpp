@@ -102,17 +102,6 @@ Result<DeviceMemory> CpuDevice::allocate(size_t size,
   return DeviceMemory(this, *data, size);
 }
 
-Result<DeviceMemory> CpuDevice::importConstant(std::span<const std::byte> bytes,
-                                               std::string_view purpose) {
-  if (reinterpret_cast<uintptr_t>(bytes.data()) % alignment == 0)
-    return DeviceMemory(nullptr, const_cast<std::byte *>(bytes.data()),
-                        bytes.size());
-  Result<DeviceMemory> copied = allocate(bytes.size(), purpose);
-  if (copied && !bytes.empty())
-    std::memcpy(copied->getData(), bytes.data(), bytes.size());
-  return copied;
-}
-
 void CpuDevice::release(void *data, size_t size) { freeHostMemory(data, size); }
 
 Status CpuDevice::growScratch(uint64_t bytes) {

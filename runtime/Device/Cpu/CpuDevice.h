@@ -10,14 +10,14 @@
 #define WEFT_RUNTIME_DEVICE_CPU_CPUDEVICE_H
 
 #include "runtime/Device/Cpu/ThreadPool.h"
-#include "runtime/Device/Device.h"
+#include "runtime/Device/HostStream.h"
 
 #include <mutex>
 #include <vector>
 
 namespace weft::rt {
 
-class CpuDevice final : public Device {
+class CpuDevice final : public HostDevice {
 public:
   /// `threads`: 0 for one per usable core. Errors as ThreadPool::create.
   static Result<std::shared_ptr<CpuDevice>> create(unsigned threads);
@@ -28,8 +28,6 @@ public:
   std::string describe() const override;
   unsigned getWorkerCount() const override { return pool->getThreadCount(); }
   Result<DeviceMemory> allocate(size_t size, std::string_view purpose) override;
-  Result<DeviceMemory> importConstant(std::span<const std::byte> bytes,
-                                      std::string_view purpose) override;
   Result<std::unique_ptr<LoadedKernel>>
   loadKernel(const Kernel &kernel) override;
   Status launch(LoadedKernel &kernel, const LaunchInfo &info) override;

@@ -40,13 +40,6 @@ Result<DeviceMemory> NullDevice::allocate(size_t size,
   return DeviceMemory(this, *data, size);
 }
 
-Result<DeviceMemory>
-NullDevice::importConstant(std::span<const std::byte> bytes,
-                           std::string_view purpose) {
-  return DeviceMemory(nullptr, const_cast<std::byte *>(bytes.data()),
-                      bytes.size());
-}
-
 void NullDevice::release(void *data, size_t size) {
   liveBytes -= size;
   freeHostMemory(data, size);

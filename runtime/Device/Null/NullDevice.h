@@ -3,7 +3,7 @@
 #ifndef WEFT_RUNTIME_DEVICE_NULL_NULLDEVICE_H
 #define WEFT_RUNTIME_DEVICE_NULL_NULLDEVICE_H
 
-#include "runtime/Device/Device.h"
+#include "runtime/Device/HostStream.h"
 
 #include <atomic>
 
@@ -11,7 +11,7 @@ namespace weft::rt {
 
 /// Accepts every kernel whatever its code, and runs none: outputs keep what
 /// they held. Memory is real, so that buffers can be looked at.
-class NullDevice final : public Device {
+class NullDevice final : public HostDevice {
 public:
   struct Counts {
     uint64_t allocations = 0, liveBytes = 0, peakBytes = 0;
@@ -24,8 +24,6 @@ public:
   std::string describe() const override;
   unsigned getWorkerCount() const override { return 1; }
   Result<DeviceMemory> allocate(size_t size, std::string_view purpose) override;
-  Result<DeviceMemory> importConstant(std::span<const std::byte> bytes,
-                                      std::string_view purpose) override;
   Result<std::unique_ptr<LoadedKernel>>
   loadKernel(const Kernel &kernel) override;
   Status launch(LoadedKernel &kernel, const LaunchInfo &info) override;

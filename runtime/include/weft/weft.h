@@ -115,7 +115,8 @@ typedef struct weft_plan_options {
   size_t struct_size;
   /** Threads for the kernels, the caller's included; 0: one per usable core. */
   uint32_t threads;
-  /** "cpu" or "null" (runs nothing; for planning); NULL: "cpu". */
+  /** "cpu", "cuda" (the first GPU), "cuda:N" or "null" (runs nothing; for
+   * planning); NULL: what the plan was compiled for. */
   const char *device;
 } weft_plan_options;
 

@@ -186,7 +186,7 @@ TEST_F(ApiTest, NullAndNonsenseAreRefused) {
                WEFT_INVALID_ARGUMENT, "sizeof(weft_plan_options)");
   options = {sizeof(options), 0, "gpu"};
   EXPECT_FAILS(weft_plan_open(path.c_str(), &options, &plan), WEFT_NOT_FOUND,
-               "'cpu' and 'null'");
+               "'cpu', 'cuda', 'cuda:N'");
   options = {sizeof(options), 5000, nullptr};
   EXPECT_FAILS(weft_plan_open(path.c_str(), &options, &plan),
                WEFT_INVALID_ARGUMENT, "at most 1024");

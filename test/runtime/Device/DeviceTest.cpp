@@ -36,6 +36,7 @@ std::shared_ptr<Device> makeDevice(const std::string &name, unsigned threads) {
 class DeviceConformance : public testing::TestWithParam<const char *> {
 protected:
   std::shared_ptr<Device> device = makeDevice(GetParam(), 2);
+  std::unique_ptr<Stream> stream = device->createStream().take();
 
   DeviceMemory allocate(size_t size) {
     Result<DeviceMemory> memory = device->allocate(size, "a test");
@@ -96,10 +97,52 @@ TEST_P(DeviceConformance, ConstantsKeepTheirValues) {
   // At every alignment a file can have them.
   for (size_t skip : {0, 1}) {
     auto bytes = std::as_bytes(std::span(values).subspan(skip, 16));
-    Result<DeviceMemory> constant = device->importConstant(bytes, "weight");
-    ASSERT_TRUE(constant.isOk());
-    EXPECT_EQ(std::memcmp(constant->getData(), bytes.data(), bytes.size()), 0);
+    const Constant constant = {"weight", bytes, bytes.size()};
+    Result<std::vector<DeviceMemory>> made =
+        device->importConstants({&constant, 1});
+    ASSERT_TRUE(made.isOk());
+    ASSERT_EQ(made->size(), 1u);
+    EXPECT_EQ(std::memcmp(made->front().getData(), bytes.data(), bytes.size()),
+              0);
   }
+}
+
+TEST_P(DeviceConformance, GeneratedConstantsHaveTheirDeviation) {
+  const size_t count = size_t(5) << 20;
+  Constant constant = {"weight", {}, count * 4, DType::F32, {true, 0.5, 3}};
+  std::vector<Constant> constants = {constant, constant, constant};
+  constants[1].generated.seed = 4;
+  constants[2].dtype = DType::BF16;
+  constants[2].size = count * 2;
+  Result<std::vector<DeviceMemory>> made = device->importConstants(constants);
+  ASSERT_TRUE(made.isOk()) << made.getStatus().getMessage();
+  const auto *values = static_cast<const float *>((*made)[0].getData());
+  const auto *others = static_cast<const float *>((*made)[1].getData());
+  double sum = 0, squares = 0, products = 0;
+  for (size_t i = 0; i < count; ++i) {
+    sum += values[i];
+    squares += double(values[i]) * values[i];
+    products += double(values[i]) * others[i];
+  }
+  // Five standard errors of a sample of this size.
+  const double error = 5 / std::sqrt(double(count));
+  EXPECT_NEAR(sum / count, 0, 0.5 * error);
+  EXPECT_NEAR(std::sqrt(squares / count), 0.5, 0.5 * error);
+  EXPECT_NEAR(products / count, 0, 0.25 * error);
+  const auto *halves = static_cast<const uint16_t *>((*made)[2].getData());
+  double halfSquares = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const float value = std::bit_cast<float>(uint32_t(halves[i]) << 16);
+    halfSquares += double(value) * value;
+  }
+  EXPECT_NEAR(std::sqrt(halfSquares / count), 0.5, 0.5 * error + 1e-4);
+}
+
+TEST_P(DeviceConformance, TellsTimes) {
+  ASSERT_TRUE(stream->markTime(0).isOk());
+  ASSERT_TRUE(stream->markTime(3).isOk());
+  ASSERT_TRUE(stream->synchronize().isOk());
+  EXPECT_LE(*stream->getTime(0), *stream->getTime(3));
 }
 
 TEST_P(DeviceConformance, AcceptsLaunchesCopiesAndFills) {
@@ -109,11 +152,11 @@ TEST_P(DeviceConformance, AcceptsLaunchesCopiesAndFills) {
   void *buffers[] = {out.getData(), counts.getData()};
   int64_t symbols[] = {3};
   for (int64_t grid : {0, 1, 100})
-    EXPECT_TRUE(device->launch(*loaded, {buffers, symbols, grid}).isOk());
-  EXPECT_TRUE(device->copy(out.getData(), counts.getData(), 400).isOk());
-  EXPECT_TRUE(device->copy(nullptr, nullptr, 0).isOk());
-  EXPECT_TRUE(device->fill(out.getData(), 7, 800).isOk());
-  EXPECT_TRUE(device->fill(nullptr, 7, 0).isOk());
+    EXPECT_TRUE(stream->launch(*loaded, {buffers, symbols, grid}).isOk());
+  EXPECT_TRUE(stream->copy(out.getData(), counts.getData(), 400).isOk());
+  EXPECT_TRUE(stream->copy(nullptr, nullptr, 0).isOk());
+  EXPECT_TRUE(stream->fill(out.getData(), 7, 800).isOk());
+  EXPECT_TRUE(stream->fill(nullptr, 7, 0).isOk());
 }
 
 TEST_P(DeviceConformance, RefusesLaunchesThatDoNotFitTheKernel) {
@@ -129,7 +172,7 @@ TEST_P(DeviceConformance, RefusesLaunchesThatDoNotFitTheKernel) {
       {buffers, symbols, INT64_MAX},
   };
   for (const LaunchInfo &info : wrong) {
-    Status status = device->launch(*loaded, info);
+    Status status = stream->launch(*loaded, info);
     EXPECT_EQ(status.getCode(), StatusCode::InvalidArgument);
     EXPECT_THAT(status.getMessage(), HasSubstr("toy_iota"));
   }
@@ -145,13 +188,14 @@ TEST(Device, NamesThatDoNotExistAreExplained) {
   ASSERT_FALSE(device.isOk());
   EXPECT_EQ(device.getStatus().getCode(), StatusCode::NotFound);
   EXPECT_THAT(device.getStatus().getMessage(),
-              AllOf(HasSubstr("gpu9"), HasSubstr("'cpu' and 'null'")));
+              AllOf(HasSubstr("gpu9"), HasSubstr("'cpu', 'cuda', 'cuda:N'")));
 }
 
 TEST(CpuDevice, RunsEachItemOnceWithAnyNumberOfThreads) {
   Kernel kernel = makeKernel("toy_iota", 2, 1);
   for (unsigned threads : {1u, 2u, 5u}) {
     std::shared_ptr<Device> device = makeDevice("cpu", threads);
+    std::unique_ptr<Stream> stream = device->createStream().take();
     std::unique_ptr<LoadedKernel> loaded = device->loadKernel(kernel).take();
     // Small ones that are known to be small stay on one thread.
     for (int64_t flops : {0, 10, 1 << 20}) {
@@ -160,7 +204,7 @@ TEST(CpuDevice, RunsEachItemOnceWithAnyNumberOfThreads) {
       void *buffers[] = {out.data(), counts.data()};
       int64_t symbols[] = {11};
       ASSERT_TRUE(
-          device->launch(*loaded, {buffers, symbols, 1000, flops}).isOk());
+          stream->launch(*loaded, {buffers, symbols, 1000, flops}).isOk());
       for (int64_t i = 0; i < 1000; ++i) {
         ASSERT_EQ(out[i], 7 * i + 11);
         ASSERT_EQ(counts[i], 1);
@@ -171,10 +215,11 @@ TEST(CpuDevice, RunsEachItemOnceWithAnyNumberOfThreads) {
 
 TEST(CpuDevice, CopiesAndFills) {
   std::shared_ptr<Device> device = makeDevice("cpu", 1);
+  std::unique_ptr<Stream> stream = device->createStream().take();
   std::vector<int> from = {1, 2, 3}, to(3);
-  ASSERT_TRUE(device->copy(to.data(), from.data(), 12).isOk());
+  ASSERT_TRUE(stream->copy(to.data(), from.data(), 12).isOk());
   EXPECT_EQ(to, from);
-  ASSERT_TRUE(device->fill(to.data(), 0xFF, 8).isOk());
+  ASSERT_TRUE(stream->fill(to.data(), 0xFF, 8).isOk());
   EXPECT_EQ(to, (std::vector<int>{-1, -1, 3}));
 }
 
@@ -188,10 +233,11 @@ TEST(CpuDevice, ChoosesTheBestCodeThatTheProcessorCanRun) {
   kernel.code.push_back(gpu);
 
   std::shared_ptr<Device> device = makeDevice("cpu", 1);
+  std::unique_ptr<Stream> stream = device->createStream().take();
   std::unique_ptr<LoadedKernel> loaded = device->loadKernel(kernel).take();
   int result = 0;
   void *buffers[] = {&result};
-  ASSERT_TRUE(device->launch(*loaded, {buffers, {}, 1}).isOk());
+  ASSERT_TRUE(stream->launch(*loaded, {buffers, {}, 1}).isOk());
   std::vector<std::string> avx2 = {"avx2"};
   bool hasAvx2 = hasAllFeatures(avx2);
   EXPECT_EQ(result, hasAvx2 ? 2 : 1);
@@ -204,6 +250,7 @@ TEST(CpuDevice, SaysWhatEachCodeLacks) {
   kernel.code.push_back(toy::makeCode("toy_level_2", "sm_90a", {}));
   kernel.code[1].kind = Code::Kind::Cubin;
   std::shared_ptr<Device> device = makeDevice("cpu", 1);
+  std::unique_ptr<Stream> stream = device->createStream().take();
   Result<std::unique_ptr<LoadedKernel>> loaded = device->loadKernel(kernel);
   ASSERT_FALSE(loaded.isOk());
   EXPECT_EQ(loaded.getStatus().getCode(), StatusCode::Unsupported);
@@ -214,6 +261,7 @@ TEST(CpuDevice, SaysWhatEachCodeLacks) {
 
 TEST(CpuDevice, NamesTheKernelWhoseCodeIsBroken) {
   std::shared_ptr<Device> device = makeDevice("cpu", 1);
+  std::unique_ptr<Stream> stream = device->createStream().take();
   Kernel missing = makeKernel("toy_level_1", 1, 0);
   missing.code[0].symbol = "not_there";
   Result<std::unique_ptr<LoadedKernel>> loaded = device->loadKernel(missing);
@@ -232,6 +280,7 @@ TEST(CpuDevice, GivesEachThreadScratchOfItsOwn) {
   Kernel kernel = makeKernel("toy_sum", 2, 1);
   kernel.scratchBytes = 64;
   std::shared_ptr<Device> device = makeDevice("cpu", 4);
+  std::unique_ptr<Stream> stream = device->createStream().take();
   std::unique_ptr<LoadedKernel> loaded = device->loadKernel(kernel).take();
   std::vector<float> memory(512 * 8), sums(8);
   for (int64_t i = 0; i < 512 * 8; ++i)
@@ -239,7 +288,7 @@ TEST(CpuDevice, GivesEachThreadScratchOfItsOwn) {
   void *buffers[] = {memory.data(), sums.data()};
   int64_t symbols[] = {512};
   for (int round = 0; round < 200; ++round) {
-    ASSERT_TRUE(device->launch(*loaded, {buffers, symbols, 8}).isOk());
+    ASSERT_TRUE(stream->launch(*loaded, {buffers, symbols, 8}).isOk());
     for (int i = 0; i < 8; ++i)
       ASSERT_EQ(sums[i], 512.0f * float(i + 1));
   }

@@ -1,0 +1,24 @@
+//===- DynamicLibrary.cpp -------------------------------------------------===//
+
+#include "runtime/Device/Cuda/DynamicLibrary.h"
+
+#include <dlfcn.h>
+
+using namespace weft::rt;
+
+Result<std::unique_ptr<DynamicLibrary>>
+DynamicLibrary::open(const std::string &name) {
+  // Drivers leave threads and exit handlers behind, so the code must stay.
+  void *handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (!handle) {
+    const char *reason = dlerror();
+    return Status::notFound(reason ? reason : "'" + name + "' does not open");
+  }
+  return std::unique_ptr<DynamicLibrary>(new DynamicLibrary(handle));
+}
+
+DynamicLibrary::~DynamicLibrary() { dlclose(handle); }
+
+void *DynamicLibrary::find(const char *function) const {
+  return dlsym(handle, function);
+}
