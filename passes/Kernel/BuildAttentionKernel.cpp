@@ -1,10 +1,16 @@
 //===- BuildAttentionKernel.cpp - Flash attention as a fold ---------------===//
 //
-// Item = (key head, block of rows). A run is the part of the block that
-// belongs to one sequence. The rows of a register tile are
+// Item = (block of rows, key head), heads fastest. A run is the part of the
+// block that belongs to one sequence. The rows of a register tile are
 //
 //   * consecutive tokens of one query head, if the run has several tokens,
 //   * the query heads that share the key head, if it has one (decoding).
+//
+// In decoding the cache comes from memory, where the heads of a block lie side
+// by side. A run of one token therefore visits all key heads of the call for
+// every block before it goes on to the next: one head at a time jumps over the
+// others', which the processor's prefetchers fetch all the same (measured: 12.7
+// of 33 GB/s).
 //
 // Either way the keys are read in blocks of the cache by a tile.fold with the
 // softmax merge (m, l, o); the scores of a block live in registers and in a
@@ -17,6 +23,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/KernelBuilder.h"
+
+#include <array>
 
 using namespace mlir;
 using namespace weft;
@@ -31,6 +39,10 @@ constexpr double lowestScore = -3.0e38;
 /// Keys per block where the keys are not in a paged cache.
 constexpr int64_t raggedBlock = 64;
 
+/// Blocks of one key head before the next head's turn. More save loads and
+/// stores of the state, but with 2 the kernel takes 1.4 times as long.
+constexpr int64_t blocksPerTurn = 1;
+
 class AttentionKernel {
 public:
   AttentionKernel(KernelBuilder &k, AttentionOp op)
@@ -41,13 +53,24 @@ public:
 
   LogicalResult build() {
     int64_t height = std::max(k.schedule.getRows(), int64_t(1));
-    allocateScratch(std::max(height, std::min(group, height)));
-    int64_t rowBlock = k.schedule.getRowBlock();
-    Value rowBlocks = k.create<arith::CeilDivUIOp>(k.rows(), k.index(rowBlock));
-    keyHead = k.create<arith::DivUIOp>(k.item(), rowBlocks);
-    Value begin =
-        k.mul(k.create<arith::RemUIOp>(k.item(), rowBlocks), rowBlock);
-    Value end = k.min(k.add(begin, k.index(rowBlock)), k.rows());
+    allocateScratch(height);
+    int64_t keyHeads = op.getKeyHeads();
+    Value blockEnd =
+        k.create<arith::CeilDivUIOp>(k.itemEnd(), k.index(keyHeads));
+    k.forLoop(k.div(k.item(), keyHeads), blockEnd, 1, [&](Value rowBlock) {
+      Value firstItem = k.mul(rowBlock, keyHeads);
+      headBegin = k.max(k.sub(k.item(), firstItem), k.index(0));
+      headEnd = k.min(k.sub(k.itemEnd(), firstItem), k.index(keyHeads));
+      buildRowBlock(rowBlock);
+    });
+    return success();
+  }
+
+private:
+  void buildRowBlock(Value rowBlock) {
+    int64_t rows = k.schedule.getRowBlock();
+    Value begin = k.mul(rowBlock, rows);
+    Value end = k.min(k.add(begin, k.index(rows)), k.rows());
     k.forLoop(begin, end, 1, [&](Value row) {
       sequence = k.loadIndex(k.getArgument(op.getSequenceIds()), {row});
       Value starts = k.getArgument(op.getSequenceStarts());
@@ -60,18 +83,19 @@ public:
                                   sequenceStart));
       k.ifThen(startsRun, [&] { buildRun(row, k.min(end, sequenceEnd)); });
     });
-    return success();
   }
 
-private:
   void allocateScratch(int64_t height) {
     auto scratch = [&](ArrayRef<int64_t> shape, Type element) -> Value {
       return k.create<tile::ScratchOp>(MemRefType::get(shape, element));
     };
     Type f32 = k.builder.getF32Type();
-    queries = scratch({height, size}, f32);
+    int64_t heads = op.getQueryHeads();
+    queries = scratch({std::max(height, heads), size}, f32);
     scores = scratch({height, block}, f32);
-    results = scratch({height, size}, f32);
+    maxima = scratch({heads, 1}, f32);
+    sums = scratch({heads, 1}, f32);
+    results = scratch({heads, size}, f32);
     if (!op.isPaged())
       keys = scratch(
           {1, size, block},
@@ -91,40 +115,65 @@ private:
         k.create<arith::CmpIOp>(arith::CmpIPredicate::eq, count, k.index(1));
     Value isSeveral =
         k.create<arith::CmpIOp>(arith::CmpIPredicate::ne, count, k.index(1));
-    Value firstHead = k.mul(keyHead, group);
-    k.ifThen(isSingle, [&] {
-      int64_t height = std::min(k.schedule.getRows(), group);
-      k.forColumns(group, height, [&](Value head, int64_t heads) {
-        buildHeadsTile(row, k.add(firstHead, head), heads);
-      });
-    });
+    k.ifThen(isSingle, [&] { buildToken(row); });
     k.ifThen(isSeveral, [&] {
-      k.forLoop(k.index(0), k.index(group), 1, [&](Value head) {
-        k.forLoop(row, end, k.schedule.getRows(), [&](Value token) {
-          Value valid = k.min(k.sub(end, token), k.index(k.schedule.getRows()));
-          buildTokensTile(token, k.add(firstHead, head), valid);
-        });
-      });
+      k.forLoop(k.mul(headBegin, group), k.mul(headEnd, group), 1,
+                [&](Value head) {
+                  keyHead = k.div(head, group);
+                  k.forLoop(row, end, k.schedule.getRows(), [&](Value token) {
+                    Value valid =
+                        k.min(k.sub(end, token), k.index(k.schedule.getRows()));
+                    buildTokensTile(token, head, valid);
+                  });
+                });
     });
   }
 
-  /// One token, `heads` query heads.
-  void buildHeadsTile(Value row, Value head, int64_t heads) {
-    k.forLoop(k.index(0), k.index(heads), 1, [&](Value i) {
-      Value q =
-          k.load(query.matrix, {row, headColumn(k.add(head, i))}, {1, size});
-      k.store(k.toF32(q), queries, {i, k.index(0)});
+  /// One token, all query heads of the call. The state of a head lies in
+  /// scratch memory while the others have their turn.
+  void buildToken(Value row) {
+    Value begin = k.mul(headBegin, group), end = k.mul(headEnd, group);
+    Value zero = k.index(0);
+    k.forLoop(begin, end, 1, [&](Value head) {
+      Value q = k.load(query.matrix, {row, headColumn(head)}, {1, size});
+      k.store(k.toF32(q), queries, {head, zero});
+      storeState(getInitialState(1), head);
     });
     Value position = k.loadIndex(k.getArgument(op.getPositions()), {row});
-    Value positionTile = k.create<tile::SplatOp>(
-        k.tileType({heads, block}, k.builder.getI32Type()), k.toI32(position));
-    Value result = buildFold(heads, position, position, positionTile);
-    k.store(result, results, {k.index(0), k.index(0)});
-    k.forLoop(k.index(0), k.index(heads), 1, [&](Value i) {
-      Value o = k.load(results, {i, k.index(0)}, {1, size});
-      k.store(k.roundTo(o, outputElement()), output,
-              {row, k.mul(k.add(head, i), size)});
+    auto [first, last] = getBlocks(position, position);
+    k.forLoop(first, last, blocksPerTurn, [&](Value turn) {
+      Value turnEnd = k.min(k.add(turn, k.index(blocksPerTurn)), last);
+      k.forLoop(headBegin, headEnd, 1, [&](Value head) {
+        keyHead = head;
+        int64_t height = std::min(k.schedule.getRows(), group);
+        k.forColumns(group, height, [&](Value inGroup, int64_t heads) {
+          Value queryHead = k.add(k.mul(head, group), inGroup);
+          Value positions = k.create<tile::SplatOp>(
+              k.tileType({heads, block}, k.builder.getI32Type()),
+              k.toI32(position));
+          storeState(buildFold(queryHead, heads, turn, turnEnd,
+                               loadState(queryHead, heads), positions),
+                     queryHead);
+        });
+      });
     });
+    k.forLoop(begin, end, 1, [&](Value head) {
+      Value o = finish(loadState(head, 1), 1);
+      k.store(k.roundTo(o, outputElement()), output, {row, k.mul(head, size)});
+    });
+  }
+
+  SmallVector<Value> loadState(Value head, int64_t heads) {
+    Value zero = k.index(0);
+    return {k.load(maxima, {head, zero}, {heads, 1}),
+            k.load(sums, {head, zero}, {heads, 1}),
+            k.load(results, {head, zero}, {heads, size})};
+  }
+
+  void storeState(ArrayRef<Value> state, Value head) {
+    std::array<Value, 3> views = {maxima, sums, results};
+    for (auto [tile, view] : llvm::zip_equal(state, views))
+      k.store(tile, view, {head, k.index(0)});
   }
 
   /// `valid` consecutive tokens of one query head, at most the tile's rows.
@@ -137,7 +186,11 @@ private:
     Value last = k.sub(k.add(first, valid), k.index(1));
     Value positionTile = k.create<tile::IotaOp>(
         k.tileType({height, block}, k.builder.getI32Type()), k.toI32(first), 0);
-    Value result = buildFold(height, first, last, positionTile);
+    auto [firstBlock, lastBlock] = getBlocks(first, last);
+    SmallVector<Value> state =
+        buildFold(k.index(0), height, firstBlock, lastBlock,
+                  getInitialState(height), positionTile);
+    Value result = finish(state, height);
     k.store(k.roundTo(result, outputElement()), output,
             {row, k.mul(head, size)}, valid);
   }
@@ -150,9 +203,8 @@ private:
     return k.add(k.mul(head, size), k.index(query.offset));
   }
 
-  /// Attention of the staged queries, whose positions run from `first` to
-  /// `last`; returns the f32 tile [height, size].
-  Value buildFold(int64_t height, Value first, Value last, Value positions) {
+  /// The range of key blocks that positions `first` to `last` see.
+  std::pair<Value, Value> getBlocks(Value first, Value last) {
     Value upper = sequenceLength;
     if (op.getCausal())
       upper = k.min(upper, k.add(last, k.index(1)));
@@ -163,15 +215,30 @@ private:
           k.index(0));
       lowerBlock = k.div(lower, block);
     }
-    Value upperBlock = k.create<arith::CeilDivUIOp>(upper, k.index(block));
-    SmallVector<Value> state =
-        k.fold(lowerBlock, upperBlock, 1, tile::Merge::Softmax,
-               {k.constant({height, 1}, lowestScore),
-                k.constant({height, 1}, 0), k.constant({height, size}, 0)},
-               [&](Value number, ValueRange s) {
-                 return buildBlock(height, number, s[0], s[1], s[2], positions);
-               });
-    // A row that saw no key has l = 0 and gives 0.
+    return {lowerBlock, k.create<arith::CeilDivUIOp>(upper, k.index(block))};
+  }
+
+  /// (m, l, o) before the first key.
+  SmallVector<Value> getInitialState(int64_t height) {
+    return {k.constant({height, 1}, lowestScore), k.constant({height, 1}, 0),
+            k.constant({height, size}, 0)};
+  }
+
+  /// Folds the key blocks [begin, end) into the state of the staged queries
+  /// from row `queryRow` on.
+  SmallVector<Value> buildFold(Value queryRow, int64_t height, Value begin,
+                               Value end, ArrayRef<Value> state,
+                               Value positions) {
+    return k.fold(begin, end, 1, tile::Merge::Softmax, state,
+                  [&](Value number, ValueRange s) {
+                    return buildBlock(queryRow, height, number, s[0], s[1],
+                                      s[2], positions);
+                  });
+  }
+
+  /// The f32 tile [height, size] that the state gives. A row that saw no key
+  /// has l = 0 and gives 0.
+  Value finish(ArrayRef<Value> state, int64_t height) {
     Value sum = state[1];
     Value none = k.create<arith::CmpFOp>(arith::CmpFPredicate::OEQ, sum,
                                          k.constant({height, 1}, 0));
@@ -182,11 +249,11 @@ private:
   }
 
   /// One block of keys: new (m, l, o).
-  SmallVector<Value> buildBlock(int64_t height, Value number, Value m, Value l,
-                                Value o, Value positions) {
+  SmallVector<Value> buildBlock(Value queryRow, int64_t height, Value number,
+                                Value m, Value l, Value o, Value positions) {
     SmallVector<int64_t> shape = {height, block};
     auto [key, value] = loadBlock(number);
-    Value q = k.load(queries, {k.index(0), k.index(0)}, {height, size});
+    Value q = k.load(queries, {queryRow, k.index(0)}, {height, size});
     Value score = k.create<tile::MmaOp>(tile::MmaInstruction::Fma, q, key,
                                         k.constant(shape, 0));
     score = k.scale(score, op.getScale().convertToDouble());
@@ -273,7 +340,8 @@ private:
   int64_t size, group, block;
   RowView query;
   Value output;
-  Value queries, scores, results, keys; // Scratch.
+  Value queries, scores, maxima, sums, results, keys; // Scratch.
+  Value headBegin, headEnd; ///< Key heads of the call in this row block.
   Value keyHead, sequence, sequenceStart, sequenceLength;
 };
 

@@ -69,8 +69,9 @@ ProgramShape getShape(DispatchOp dispatch, ArrayAttr schedules) {
     extent(count(lastSize(grouped.getResult())), schedule.getColumnBlock());
   } else if (auto attention = dyn_cast_or_null<AttentionOp>(root)) {
     shape.build = buildAttentionKernel;
-    extent(count(attention.getKeyHeads()), 1);
+    shape.ranged = true;
     extent(rowsSymbol, schedule.getRowBlock());
+    extent(count(attention.getKeyHeads()), 1);
     if (attention.isPaged())
       shape.symbols.push_back(StringAttr::get(context, tableWidthSymbol));
   } else if (root) {

@@ -74,17 +74,23 @@ func.func @gate(%x: tensor<?x64xf32> {weft.name = "x", weft.symbols = ["tokens"]
 
 // Attention is a fold over blocks of keys with the softmax merge. The largest
 // tile of scores is one register tile by one block: no matrix of scores over
-// all keys exists, in registers, scratch or memory.
+// all keys exists, in registers, scratch or memory. A single token's heads have
+// their turn in every block, with their states in scratch meanwhile.
 
 // CHECK-LABEL: tile.program @attention_1 
+//  CHECK-SAME:   grid [#tile.extent<"rows", 24>, #tile.extent<"2", 1>]
 //   CHECK-DAG:   tile.scratch : memref<6x16xf32>
 //   CHECK-DAG:   tile.scratch : memref<6x64xf32>
+//   CHECK-DAG:   %[[STATE:.*]] = tile.scratch : memref<4x16xf32>
 //   CHECK-NOT:   tile.scratch : memref<?
-//       CHECK:   tile.fold {{.*}} merge softmax init ({{.*}} : tensor<2x1xf32>, {{.*}} : tensor<2x1xf32>, {{.*}} : tensor<2x16xf32>)
+//       CHECK:   scf.for {{.*}} step %c1
+//       CHECK:   %[[O:.*]] = tile.load %[[STATE]]
+//       CHECK:   %[[S:.*]]:3 = tile.fold {{.*}} merge softmax init ({{.*}} : tensor<2x1xf32>, {{.*}} : tensor<2x1xf32>, {{.*}} = %[[O]] : tensor<2x16xf32>)
 //       CHECK:     tile.mma fma {{.*}} : tensor<2x16xf32>, tensor<16x64xf32>, tensor<2x64xf32>
 //       CHECK:     tile.reduce max
 //       CHECK:     math.exp
 //       CHECK:     tile.mma fma {{.*}} : tensor<2x64xf32>, tensor<64x16xf32>, tensor<2x16xf32>
+//       CHECK:   tile.store %[[S]]#2, %[[STATE]]
 //       CHECK:   tile.fold {{.*}} merge softmax init ({{.*}} : tensor<6x1xf32>
 // CHECK-LABEL: func @attention
 func.func @attention(%q: tensor<?x4x16xf32> {weft.name = "q", weft.symbols = ["tokens"]}, %k: tensor<?x2x16x64xf32>, %v: tensor<?x2x64x16xf32>,
