@@ -27,6 +27,20 @@ LogicalResult PtrType::verify(function_ref<InFlightDiagnostic()> emitError,
                      << "; expected f32, f16, bf16, f64, i8, i32 or i64";
 }
 
+LogicalResult CudaDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attribute) {
+  if (attribute.getName() != "cuda.unroll")
+    return op->emitOpError("has the unknown attribute ")
+           << attribute.getName() << "; the dialect has cuda.unroll only";
+  auto factor = dyn_cast<IntegerAttr>(attribute.getValue());
+  if (!isa<scf::ForOp>(op) ||
+      !(isa<UnitAttr>(attribute.getValue()) ||
+        (factor && factor.getValue().isStrictlyPositive())))
+    return op->emitOpError("has a cuda.unroll that is not a unit attribute or "
+                           "a positive integer on scf.for");
+  return success();
+}
+
 void CudaDialect::initialize() {
   addOperations<
 #define GET_OP_LIST

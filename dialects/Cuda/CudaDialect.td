@@ -20,6 +20,9 @@ def Cuda_Dialect : Dialect {
     are stored, loaded and converted; arithmetic is on f32.
 
     Memory is `!cuda.ptr<element, space>`; a pointer counts in elements.
+
+    An `scf.for` with the attribute `cuda.unroll` is unrolled: fully as a unit
+    attribute, by a factor as an integer.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
@@ -27,6 +30,7 @@ def Cuda_Dialect : Dialect {
   ];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
 }
 
 #endif // WEFT_DIALECTS_CUDA_DIALECT_TD

@@ -160,6 +160,29 @@ def Cuda_AtomicAddOp : Cuda_Op<"atomic_add", [MemoryEffects<[MemRead, MemWrite]>
   let hasVerifier = 1;
 }
 
+def Cuda_LoadAcquireOp : Cuda_Op<"load_acquire", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "reads a flag; what its writer wrote before is visible then";
+  let description = [{
+    `ld.acquire.gpu`: with `cuda.store_release` or `cuda.atomic_add` in another
+    block.
+
+    ```mlir
+    %flag = cuda.load_acquire %flags[%i] : !cuda.ptr<i32, global>, index
+    ```
+  }];
+  let arguments = (ins Cuda_Flag:$pointer, Cuda_Int:$index);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$pointer `[` $index `]` attr-dict `:` type($pointer) `,` type($index)";
+}
+
+def Cuda_StoreReleaseOp : Cuda_Op<"store_release", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "writes a flag, behind everything that the thread wrote before";
+  let arguments = (ins I32:$value, Cuda_Flag:$pointer, Cuda_Int:$index);
+  let assemblyFormat = [{
+    $value `,` $pointer `[` $index `]` attr-dict `:` type($pointer) `,` type($index)
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Threads of a block
 //===----------------------------------------------------------------------===//
@@ -198,6 +221,20 @@ def Cuda_ShuffleXorOp : Cuda_Op<"shuffle_xor", [SameOperandsAndResultType]> {
   let results = (outs AnyTypeOf<[F32, I32]>:$result);
   let assemblyFormat = "$value `mask` $mask attr-dict `:` type($result)";
   let hasVerifier = 1;
+}
+
+def Cuda_ShuffleIndexOp : Cuda_Op<"shuffle_index", [AllTypesMatch<["value", "result"]>]> {
+  let summary = "the value of a lane";
+  let description = [{
+    All lanes of the warp take part; `lane` is taken modulo 32.
+
+    ```mlir
+    %first = cuda.shuffle_index %sum lane %zero : f32
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[F32, I32]>:$value, I32:$lane);
+  let results = (outs AnyTypeOf<[F32, I32]>:$result);
+  let assemblyFormat = "$value `lane` $lane attr-dict `:` type($result)";
 }
 
 def Cuda_ElectOp : Cuda_Op<"elect"> {

@@ -54,6 +54,9 @@ def Cuda_SharedPtr : Cuda_PtrOf<"a pointer to shared memory",
   "::llvm::cast<::weft::cuda::PtrType>($_self).getSpace() == ::weft::cuda::Space::Shared">;
 def Cuda_GlobalPtr : Cuda_PtrOf<"a pointer to global memory",
   "::llvm::cast<::weft::cuda::PtrType>($_self).getSpace() == ::weft::cuda::Space::Global">;
+def Cuda_Flag : Cuda_PtrOf<"a pointer to i32 in global memory",
+  "::llvm::cast<::weft::cuda::PtrType>($_self).getSpace() == ::weft::cuda::Space::Global && "
+  "::llvm::cast<::weft::cuda::PtrType>($_self).getElement().isInteger(32)">;
 def Cuda_MBarrier : Cuda_PtrOf<"an mbarrier: a pointer to i64 in shared memory",
   "::llvm::cast<::weft::cuda::PtrType>($_self).getSpace() == ::weft::cuda::Space::Shared && "
   "::llvm::cast<::weft::cuda::PtrType>($_self).getElement().isInteger(64)">,

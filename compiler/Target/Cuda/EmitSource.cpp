@@ -103,8 +103,8 @@ FailureOr<std::vector<CudaKernel>> weft::emitCudaKernels(ModuleOp module) {
     if (failed(source))
       return WalkResult::interrupt();
     Attribute programName = findAttribute(kernel, "tile.program");
-    std::string program = programName ? printAttribute(programName)
-                                      : kernel.getSymName().str();
+    std::string program =
+        programName ? printAttribute(programName) : kernel.getSymName().str();
     std::string symbol = getCudaSymbol(kernel);
     auto same = llvm::find_if(kernels, [&](const CudaKernel &other) {
       return other.program == program && other.arch == kernel.getArch() &&

@@ -1,8 +1,9 @@
 //===- EmitSource.h - Kernels of the cuda dialect as CUDA C++ ---*- C++ -*-===//
 //
-// One translation unit for each cuda.kernel, which includes nothing: the helpers
-// that it uses (Prelude.h) and one extern "C" __global__ function of the CUDA
-// kernel interface (docs/architecture.md). docs/cuda.md says how to read one.
+// One translation unit for each cuda.kernel, which includes nothing: the
+// helpers that it uses (Prelude.h) and one extern "C" __global__ function of
+// the CUDA kernel interface (docs/architecture.md). docs/cuda.md says how to
+// read one.
 //
 //===----------------------------------------------------------------------===//
 

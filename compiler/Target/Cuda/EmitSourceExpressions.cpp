@@ -1,9 +1,9 @@
 //===- EmitSourceExpressions.cpp - Operations as C++ expressions ----------===//
 //
-// Types as docs/cuda.md has them: index and i64 are i64 (long long), i32 is int,
-// i1 is bool. Signed overflow is undefined in C++ and wraps in arith, so i32 and
-// i64 sums and products without `nsw` are computed unsigned; an index, which
-// counts things in memory, is taken to be in range.
+// Types as docs/cuda.md has them: index and i64 are i64 (long long), i32 is
+// int, i1 is bool. Signed overflow is undefined in C++ and wraps in arith, so
+// i32 and i64 sums and products without `nsw` are computed unsigned; an index,
+// which counts things in memory, is taken to be in range.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,17 +11,19 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <charconv>
+
 using namespace mlir;
 using namespace weft::cuda;
 
 Expr SourcePrinter::refuse(Operation *op, const Twine &why) {
-  if (!failed) {
+  if (!isRefused) {
     InFlightDiagnostic diagnostic =
         op->emitOpError("can't be printed as CUDA C++");
     if (!why.isTriviallyEmpty())
       diagnostic << ": " << why;
   }
-  failed = true;
+  isRefused = true;
   return {"0"};
 }
 
@@ -70,13 +72,15 @@ std::string SourcePrinter::argument(Value operand, StringRef element) {
 // Constants
 //===----------------------------------------------------------------------===//
 
-static std::string printFloat(const APFloat &number, bool isSingle) {
-  SmallString<32> digits;
-  number.toString(digits);
-  std::string text = digits.str().str();
-  if (text.find_first_of(".E") == std::string::npos)
+/// The shortest decimal number that reads as this one.
+template <typename T> static std::string printFloat(T number) {
+  char digits[32];
+  auto [end, error] = std::to_chars(digits, digits + sizeof(digits), number);
+  assert(error == std::errc() && "the buffer holds every number");
+  std::string text(digits, end);
+  if (text.find_first_of(".e") == std::string::npos)
     text += ".0";
-  return text + (isSingle ? "f" : "");
+  return text + (std::is_same_v<T, float> ? "f" : "");
 }
 
 Expr SourcePrinter::constant(Operation *op, Attribute attribute, Type type,
@@ -101,7 +105,8 @@ Expr SourcePrinter::constant(Operation *op, Attribute attribute, Type type,
                   ? "__uint_as_float(" + std::to_string(bits) + "u)"
                   : "__longlong_as_double(" + std::to_string(bits) + "ll)"};
     }
-    return {printFloat(single, type.isF32()),
+    return {type.isF32() ? printFloat(single.convertToFloat())
+                         : printFloat(single.convertToDouble()),
             single.isNegative() ? Level::Unary : Level::Primary};
   }
   auto number = dyn_cast<IntegerAttr>(attribute);
@@ -183,15 +188,15 @@ static std::optional<APInt> getConstant(Value value) {
   return std::nullopt;
 }
 
-Expr SourcePrinter::wrapped(Operation *op, StringRef symbol, Level level,
+Expr SourcePrinter::wrapped(Operation *op, StringRef symbol,
                             StringRef element) {
   Value lhs = op->getOperand(0), rhs = op->getOperand(1);
   Type type = elementType(lhs);
   std::optional<APInt> number = getConstant(rhs);
   std::string right;
   if (number && number->isNegative())
-    right = unsignedName(type) + "(" + std::to_string(number->getSExtValue()) +
-            ")";
+    right =
+        unsignedName(type) + "(" + std::to_string(number->getSExtValue()) + ")";
   else
     right = value(rhs, element).as(Level::Unary);
   return {printType(type) + "(" + unsignedCast(lhs, element).text + " " +
@@ -309,13 +314,17 @@ std::optional<Expr> SourcePrinter::integerOp(OpResult result,
                             arith::IntegerOverflowFlags::nsw) &&
          type.getIntOrFloatBitWidth() >= 32))
       return binary(op, symbol, level, element);
-    return wrapped(op, symbol, level, element);
+    return wrapped(op, symbol, element);
   };
   // Operations whose operands are taken as unsigned.
-  auto asUnsigned = [&](StringRef symbol, Level level) -> Expr {
+  auto asUnsigned = [&](StringRef symbol) -> Expr {
+    std::optional<APInt> number = getConstant(op->getOperand(1));
+    std::string right = number && number->isNonNegative()
+                            ? value(op->getOperand(1), element).text
+                            : unsignedCast(op->getOperand(1), element).text;
     return {printType(type) + "(" +
             unsignedCast(op->getOperand(0), element).text + " " + symbol.str() +
-            " " + unsignedCast(op->getOperand(1), element).text + ")"};
+            " " + right + ")"};
   };
   // int is what C++ computes with; narrower results are cut again.
   auto narrow = [&](Expr expr) -> Expr {
@@ -348,7 +357,7 @@ std::optional<Expr> SourcePrinter::integerOp(OpResult result,
     if (!type.isInteger(32))
       return refuse(op, "only i32 is supported");
     if (result.getResultNumber() == 0)
-      return wrapped(op, "*", Level::Multiplicative, element);
+      return wrapped(op, "*", element);
     bool isSigned = wide == "i64";
     auto operand = [&](int i) {
       return isSigned ? value(op->getOperand(i), element).text
@@ -379,23 +388,19 @@ std::optional<Expr> SourcePrinter::integerOp(OpResult result,
       .Case([&](arith::ShRSIOp) {
         return binary(op, ">>", Level::Bits, element);
       })
-      .Case([&](arith::ShRUIOp) { return asUnsigned(">>", Level::Bits); })
+      .Case([&](arith::ShRUIOp) { return asUnsigned(">>"); })
       .Case([&](arith::DivSIOp) {
         return narrow(binary(op, "/", Level::Multiplicative, element));
       })
       .Case([&](arith::RemSIOp) {
         return narrow(binary(op, "%", Level::Multiplicative, element));
       })
-      .Case([&](arith::DivUIOp) {
-        return asUnsigned("/", Level::Multiplicative);
-      })
-      .Case([&](arith::RemUIOp) {
-        return asUnsigned("%", Level::Multiplicative);
-      })
+      .Case([&](arith::DivUIOp) { return asUnsigned("/"); })
+      .Case([&](arith::RemUIOp) { return asUnsigned("%"); })
       .Case([&](arith::CeilDivSIOp) { return function(prelude("ceil_div")); })
       .Case([&](arith::FloorDivSIOp) { return function(prelude("floor_div")); })
       .Case([&](arith::CeilDivUIOp) {
-        return unsignedFunction(prelude("ceil_div"));
+        return unsignedFunction(prelude("ceil_div_unsigned"));
       })
       .Case([&](arith::AndIOp) { return bits("&", "&&"); })
       .Case([&](arith::OrIOp) { return bits("|", "||"); })

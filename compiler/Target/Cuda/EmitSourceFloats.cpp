@@ -60,11 +60,10 @@ static StringRef getFunction(StringRef name) {
 
 std::optional<Expr> SourcePrinter::floatOp(Operation *op, StringRef element) {
   Type type = elementType(op->getResult(0));
-  bool isSingle = op->getNumOperands() == 0 ||
-                  elementType(op->getOperand(0)).isF32();
-  bool isNumber =
-      op->getNumOperands() != 0 &&
-      (isSingle || elementType(op->getOperand(0)).isF64());
+  bool isSingle =
+      op->getNumOperands() == 0 || elementType(op->getOperand(0)).isF32();
+  bool isNumber = op->getNumOperands() != 0 &&
+                  (isSingle || elementType(op->getOperand(0)).isF64());
   auto helper = [&](StringRef name) {
     prelude.use(name);
     return call(name, op, element);
@@ -96,12 +95,10 @@ std::optional<Expr> SourcePrinter::floatOp(Operation *op, StringRef element) {
       })
       .Case([&](arith::MaximumFOp) { return supported(helper("maximum")); })
       .Case([&](arith::MinimumFOp) { return supported(helper("minimum")); })
-      .Case([&](math::IsNaNOp) {
-        return supported(call("isnan", op, element));
-      })
-      .Case([&](math::IsInfOp) {
-        return supported(call("isinf", op, element));
-      })
+      .Case(
+          [&](math::IsNaNOp) { return supported(call("isnan", op, element)); })
+      .Case(
+          [&](math::IsInfOp) { return supported(call("isinf", op, element)); })
       .Case([&](math::IsFiniteOp) {
         return supported(call("isfinite", op, element));
       })
@@ -142,8 +139,7 @@ std::optional<Expr> SourcePrinter::castOp(Operation *op, StringRef element) {
     return from.isInteger(1) ? "-int(" + source + ")" : source;
   };
   auto asUnsigned = [&] {
-    return from.isInteger(1) ? "int(" + source + ")"
-                             : unsignedCast(operand, element).text;
+    return from.isInteger(1) ? source : unsignedCast(operand, element).text;
   };
   bool isHalf = from.isBF16() || from.isF16();
   auto toFloat = [&] {
@@ -235,14 +231,12 @@ std::optional<Expr> SourcePrinter::vectorOp(OpResult result,
                      std::to_string(result.getResultNumber()));
       })
       .Case([&](vector::ExtractStridedSliceOp slice) {
-        int64_t offset =
-            cast<IntegerAttr>(slice.getOffsets()[0]).getInt();
+        int64_t offset = cast<IntegerAttr>(slice.getOffsets()[0]).getInt();
         bool isNumber = !element.empty() && llvm::isDigit(element[0]);
         std::string position =
-            isNumber ? std::to_string(offset + std::stoll(element.str()))
-            : offset == 0
-                ? element.str()
-                : element.str() + " + " + std::to_string(offset);
+            isNumber      ? std::to_string(offset + std::stoll(element.str()))
+            : offset == 0 ? element.str()
+                          : element.str() + " + " + std::to_string(offset);
         return value(slice.getSource(), position);
       })
       .Case([&](vector::StepOp) -> Expr {
@@ -277,7 +271,8 @@ std::optional<Expr> SourcePrinter::cudaOp(Operation *op) {
                 Level::Additive};
       })
       .Case([&](PackOp pack) {
-        std::string name = pack.getElement().isBF16() ? "pack_bf16" : "pack_f16";
+        std::string name =
+            pack.getElement().isBF16() ? "pack_bf16" : "pack_f16";
         prelude.use(name);
         return call(name, op, "");
       })

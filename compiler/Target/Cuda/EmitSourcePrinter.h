@@ -105,7 +105,8 @@ private:
   Expr call(const llvm::Twine &function, mlir::Operation *op,
             llvm::StringRef element);
   std::optional<Expr> integerOp(mlir::OpResult result, llvm::StringRef element);
-  Expr wrapped(mlir::Operation *op, llvm::StringRef symbol, Level level,
+  /// With operands cast to unsigned, whose overflow wraps.
+  Expr wrapped(mlir::Operation *op, llvm::StringRef symbol,
                llvm::StringRef element);
   Expr unsignedCast(mlir::Value operand, llvm::StringRef element);
   std::optional<Expr> floatOp(mlir::Operation *op, llvm::StringRef element);
@@ -131,7 +132,7 @@ private:
   Prelude prelude;
   std::string text;
   unsigned indent = 1;
-  bool failed = false;
+  bool isRefused = false;
   llvm::DenseMap<mlir::Value, std::string> names;
   llvm::DenseSet<mlir::Operation *> inlined;
   llvm::DenseMap<mlir::Operation *, int> weights;

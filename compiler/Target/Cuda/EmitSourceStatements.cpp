@@ -77,8 +77,8 @@ bool SourcePrinter::printStatement(Operation *op) {
         bool isVector = isa<VectorType>(store.getValue().getType());
         if (!isShared && !isVector) {
           line(value(store.getPointer()).as(Level::Primary) + "[" +
-               value(store.getIndex()).text + "] = " +
-               value(store.getValue()).text + ";");
+               value(store.getIndex()).text +
+               "] = " + value(store.getValue()).text + ";");
           return true;
         }
         // The type of a literal is not always that of the value.
@@ -223,10 +223,9 @@ void SourcePrinter::printCopy(Operation *op) {
              value(wait.getParity()).text + ");");
       })
       .Case([&](CopyBulkOp copy) {
-        std::string policy =
-            copy.getHint() == CacheHint::Stream ? "evict_first"
-            : copy.getHint() == CacheHint::Keep ? "evict_last"
-                                                : "";
+        std::string policy = copy.getHint() == CacheHint::Stream ? "evict_first"
+                             : copy.getHint() == CacheHint::Keep ? "evict_last"
+                                                                 : "";
         if (!policy.empty())
           policy = ", " + helper(policy);
         line(helper(policy.empty() ? "copy_bulk" : "copy_bulk_hint") + "(" +
@@ -297,13 +296,12 @@ bool SourcePrinter::printVectorStatement(Operation *op) {
         return change(insert.getDest(), [&](StringRef name) {
           int64_t offset = cast<IntegerAttr>(insert.getOffsets()[0]).getInt();
           laneCount = insert.getSourceVectorType().getNumElements();
-          lanes.push_back((name + "[" + Twine(laneCount == 1 ? "0" : "e") +
-                           " + " + Twine(offset) + "] = ")
-                              .str() +
-                          value(insert.getValueToStore(),
-                                laneCount == 1 ? "0" : "e")
-                              .text +
-                          ";");
+          lanes.push_back(
+              (name + "[" + Twine(laneCount == 1 ? "0" : "e") + " + " +
+               Twine(offset) + "] = ")
+                  .str() +
+              value(insert.getValueToStore(), laneCount == 1 ? "0" : "e").text +
+              ";");
           flushLanes();
         });
       })

@@ -27,7 +27,8 @@ std::string SourcePrinter::makeName(StringRef wish) {
     base = "v" + base;
   auto isTaken = [&](const std::string &name) {
     return weft::Prelude::isReserved(name) ||
-           llvm::any_of(scopes, [&](auto &scope) { return scope.contains(name); });
+           llvm::any_of(scopes,
+                        [&](auto &scope) { return scope.contains(name); });
   };
   std::string name = base;
   for (int i = 1; isTaken(name); ++i)
@@ -107,8 +108,8 @@ static bool isWritten(Value pointer) {
   return llvm::any_of(pointer.getUsers(), [&](Operation *user) {
     if (auto offset = dyn_cast<OffsetOp>(user))
       return isWritten(offset.getResult());
-    return !isa<LoadOp, CopyAsyncOp, CopyBulkOp, PrefetchBulkOp,
-                LoadAcquireOp>(user);
+    return !isa<LoadOp, CopyAsyncOp, CopyBulkOp, PrefetchBulkOp, LoadAcquireOp>(
+        user);
   });
 }
 
@@ -157,7 +158,8 @@ void SourcePrinter::printSignature(StringRef symbol) {
               std::max<int64_t>(1, kernel.getBlocksPerMultiprocessor())) +
           ")";
   if (kernel.getCluster() > 1)
-    text += " __cluster_dims__(" + std::to_string(kernel.getCluster()) + ", 1, 1)";
+    text +=
+        " __cluster_dims__(" + std::to_string(kernel.getCluster()) + ", 1, 1)";
   text += "\n" + symbol.str() + "(";
   auto arguments = kernel.getBlock().getArguments();
   scopes.back().insert(symbol);
@@ -175,14 +177,13 @@ void SourcePrinter::printSignature(StringRef symbol) {
 
 LogicalResult SourcePrinter::printBlock(Block &block) {
   for (Operation &op : block.without_terminator())
-    if (mlir::failed(printOp(&op)))
+    if (failed(printOp(&op)))
       return failure();
   flushLanes();
   return success();
 }
 
-LogicalResult SourcePrinter::printBody(Block &block,
-                                       function_ref<void()> end) {
+LogicalResult SourcePrinter::printBody(Block &block, function_ref<void()> end) {
   scopes.emplace_back();
   ++indent;
   LogicalResult result = printBlock(block);
@@ -190,7 +191,7 @@ LogicalResult SourcePrinter::printBody(Block &block,
     end();
   --indent;
   scopes.pop_back();
-  return failure(mlir::failed(result) || failed);
+  return failure(failed(result) || isRefused);
 }
 
 LogicalResult SourcePrinter::printOp(Operation *op) {
@@ -202,7 +203,7 @@ LogicalResult SourcePrinter::printOp(Operation *op) {
       return refuse(op, "its vector type is not one-dimensional"), failure();
   if (isMemoryEffectFree(op) && op->getNumRegions() == 0) {
     printDefinition(op);
-    return failure(failed);
+    return failure(isRefused);
   }
   flushLanes();
   if (auto loop = dyn_cast<scf::ForOp>(op))
@@ -213,7 +214,7 @@ LogicalResult SourcePrinter::printOp(Operation *op) {
     return printIf(branch);
   if (!printStatement(op))
     refuse(op);
-  return failure(failed);
+  return failure(isRefused);
 }
 
 //===----------------------------------------------------------------------===//
@@ -221,7 +222,8 @@ LogicalResult SourcePrinter::printOp(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 static bool isLanewise(Operation *op) {
-  return op->getNumResults() >= 1 && isa<VectorType>(op->getResult(0).getType()) &&
+  return op->getNumResults() >= 1 &&
+         isa<VectorType>(op->getResult(0).getType()) &&
          (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
           isa<Exp2Op, vector::FMAOp, vector::StepOp,
               vector::ExtractStridedSliceOp>(op)) &&
@@ -287,7 +289,7 @@ void SourcePrinter::printDefinition(Operation *op) {
   for (OpResult result : op->getResults()) {
     Expr expr = define(result, "");
     std::string type = printType(result);
-    if (!StringRef(type).starts_with("const "))
+    if (type.back() != '*')
       type = "const " + type;
     if (!result.use_empty())
       line(declaration(type, nameValue(result, getHint(op))) + " = " +
@@ -403,8 +405,8 @@ LogicalResult SourcePrinter::printFor(scf::ForOp op) {
        "; " + i + " < " + upper.as(Level::Additive) + "; " +
        (step.text == "1" ? "++" + i : i + " += " + step.text) + ") {");
   auto yield = cast<scf::YieldOp>(op.getBody()->getTerminator());
-  LogicalResult result = printBody(
-      *op.getBody(), [&] { assign(state, yield.getOperands()); });
+  LogicalResult result =
+      printBody(*op.getBody(), [&] { assign(state, yield.getOperands()); });
   scopes.pop_back();
   line("}");
   return result;
@@ -444,7 +446,7 @@ LogicalResult SourcePrinter::printWhile(scf::WhileOp op) {
   }
   auto yield = [&] { assign(state, op.getYieldOp().getOperands()); };
   if (plain) {
-    if (mlir::failed(printBlock(*op.getBeforeBody())))
+    if (failed(printBlock(*op.getBeforeBody())))
       return failure();
     line("while (" + value(condition.getCondition()).text + ") {");
   } else {
@@ -457,7 +459,7 @@ LogicalResult SourcePrinter::printWhile(scf::WhileOp op) {
       line("  break;");
     };
     // The second block sees no name of the first, so both share a scope.
-    if (mlir::failed(printBody(*op.getBeforeBody(), leave)))
+    if (failed(printBody(*op.getBeforeBody(), leave)))
       return failure();
   }
   LogicalResult result = printBody(*op.getAfterBody(), yield);
@@ -475,12 +477,12 @@ LogicalResult SourcePrinter::printIf(scf::IfOp op) {
   auto yields = [&](Block &block) {
     return [&] { assign(results, block.getTerminator()->getOperands()); };
   };
-  if (mlir::failed(printBody(*op.thenBlock(), yields(*op.thenBlock()))))
+  if (failed(printBody(*op.thenBlock(), yields(*op.thenBlock()))))
     return failure();
   if (op.elseBlock() &&
       (!op.elseBlock()->without_terminator().empty() || !results.empty())) {
     line("} else {");
-    if (mlir::failed(printBody(*op.elseBlock(), yields(*op.elseBlock()))))
+    if (failed(printBody(*op.elseBlock(), yields(*op.elseBlock()))))
       return failure();
   }
   line("}");

@@ -202,6 +202,9 @@ template <class T> DEVICE bool ordered(T a, T b) { return a == a && b == b; }
 // Neither is NaN, and they are not equal.
 template <class T> DEVICE bool differ(T a, T b) { return a < b || a > b; }
 )"},
+    {"ceil_div_unsigned", "", R"(
+template <class T> DEVICE T ceil_div_unsigned(T a, T b) { return a / b + (a % b != 0); }
+)"},
     {"exp2_approx", "", R"(
 DEVICE float exp2_approx(float x) {
   float r;
@@ -412,9 +415,7 @@ static constexpr Pattern patterns[] = {
     {"store_shared",
      "Bits",
      storeText,
-     {{{"$store", "st.shared"},
-       {"$address", "u32 p"},
-       {"$to", R"("r"(p))"}}}},
+     {{{"$store", "st.shared"}, {"$address", "u32 p"}, {"$to", R"("r"(p))"}}}},
     {"load_matrix", "Vec", matrixText, {{{"$how", ""}}}},
     {"load_matrix_transposed", "Vec", matrixText, {{{"$how", ".trans"}}}},
     {"mma_bf16", "Vec", mmaText, {{{"$type", "bf16"}}}},
@@ -490,8 +491,8 @@ void Prelude::use(StringRef name) {
     return;
   used[index] = true;
   size_t fixed = std::size(fixedHelpers);
-  StringRef needs = index < fixed ? fixedHelpers[index].needs
-                                  : patterns[index - fixed].needs;
+  StringRef needs =
+      index < fixed ? fixedHelpers[index].needs : patterns[index - fixed].needs;
   while (!needs.empty()) {
     auto [need, rest] = needs.split(' ');
     use(need);

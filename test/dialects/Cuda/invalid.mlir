@@ -205,3 +205,18 @@ cuda.kernel @k arch "sm_90" threads 32 shared 64 (%items: index) {
   // expected-error @below {{needs 1 to 1048575 arrivals, found 0}}
   cuda.mbarrier_init %full[%items] count 0 : index
 }
+
+// -----
+
+cuda.kernel @k arch "sm_90" threads 32 shared 0 (%items: index) {
+  %one = arith.constant 1 : index
+  // expected-error @below {{has a cuda.unroll that is not a unit attribute or a positive integer on scf.for}}
+  scf.for %i = %one to %items step %one {
+  } {cuda.unroll = 0 : i64}
+}
+
+// -----
+
+// expected-error @below {{has the unknown attribute "cuda.threads"; the dialect has cuda.unroll only}}
+module attributes {cuda.threads = 1 : i64} {
+}

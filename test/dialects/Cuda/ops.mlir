@@ -65,6 +65,10 @@ cuda.kernel @groups arch "sm_80" threads 32 shared 1024
   cuda.wait_copies 0
   cuda.warp_barrier
   cuda.fence device
+  %flag = cuda.load_acquire %n[%zero] : !cuda.ptr<i32, global>, i32
+  cuda.store_release %flag, %n[%one] : !cuda.ptr<i32, global>, i32
+  // CHECK: cuda.shuffle_index %{{.*}} lane %{{.*}} : i32
+  %first = cuda.shuffle_index %flag lane %zero : i32
   // CHECK: cuda.atomic_add %{{.*}}, %{{.*}}[%{{.*}}] {acquire_release}
   %before = cuda.atomic_add %one, %n[%zero] {acquire_release} : i32, !cuda.ptr<i32, global>, i32 -> i32
   cuda.return

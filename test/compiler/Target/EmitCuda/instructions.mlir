@@ -1,0 +1,129 @@
+// RUN: weft-print-cuda --cuda-source %s | FileCheck %s
+
+// Every operation of the dialect, and the helper that it prints.
+
+cuda.kernel @memory arch "sm_80" threads 64 shared 4096
+    (%x: !cuda.ptr<bf16, global> loc("x"), %n: !cuda.ptr<i32, global> loc("n"),
+     %f: !cuda.ptr<f32, global> loc("f"), %d: !cuda.ptr<f64, global> loc("d"),
+     %q: !cuda.ptr<i8, global> loc("q"), %items: index loc("items")) {
+  %c2 = arith.constant 2 : index
+  %c8 = arith.constant 8 : index
+  %one = arith.constant 1 : i32
+  %zero = arith.constant 0 : i32
+  %real = arith.constant 1.0 : f32
+  %bytes = arith.constant dense<1> : vector<4xi8>
+  %i = cuda.thread_index : index loc("i")
+  %lane = cuda.thread_index : i32 loc("lane")
+  %tile = cuda.shared_memory at 512 : !cuda.ptr<bf16, shared> loc("tile")
+  %at = arith.muli %i, %c8 : index loc("at")
+  %v = cuda.load %x[%at] hint stream : !cuda.ptr<bf16, global>, index -> vector<8xbf16>
+  cuda.store %v, %tile[%at] : vector<8xbf16>, !cuda.ptr<bf16, shared>, index
+  %s0 = cuda.load %tile[%lane] : !cuda.ptr<bf16, shared>, i32 -> bf16
+  %s1 = cuda.load %tile[%c2] : !cuda.ptr<bf16, shared>, index -> vector<2xbf16>
+  cuda.store %s1, %x[%at] : vector<2xbf16>, !cuda.ptr<bf16, global>, index
+  cuda.store %s0, %x[%i] : bf16, !cuda.ptr<bf16, global>, index
+  %r0 = cuda.load %f[%i] hint read_only : !cuda.ptr<f32, global>, index -> f32
+  %k0 = cuda.load %f[%at] hint keep : !cuda.ptr<f32, global>, index -> vector<4xf32>
+  %rest = cuda.offset %f[%c8] : !cuda.ptr<f32, global>, index loc("rest")
+  cuda.store %k0, %rest[%at] : vector<4xf32>, !cuda.ptr<f32, global>, index
+  cuda.store %r0, %rest[%i] : f32, !cuda.ptr<f32, global>, index
+  %d0 = cuda.load %d[%i] hint stream : !cuda.ptr<f64, global>, index -> f64
+  cuda.store %d0, %d[%c2] : f64, !cuda.ptr<f64, global>, index
+  %q0 = cuda.load %q[%i] hint read_only : !cuda.ptr<i8, global>, index -> i8
+  cuda.store %q0, %q[%at] : i8, !cuda.ptr<i8, global>, index
+  cuda.store %bytes, %q[%at] : vector<4xi8>, !cuda.ptr<i8, global>, index
+  cuda.copy_async %tile[%at], %x[%at] bytes 16 : !cuda.ptr<bf16, shared>, index, !cuda.ptr<bf16, global>, index
+  %inside = arith.cmpi slt, %i, %items : index
+  cuda.copy_async %tile[%lane], %x[%at] bytes 4 valid %inside
+      : !cuda.ptr<bf16, shared>, i32, !cuda.ptr<bf16, global>, index
+  cuda.commit_copies
+  cuda.wait_copies 1
+  cuda.barrier
+  cuda.barrier id 3 threads 32
+  cuda.warp_barrier
+  cuda.fence block
+  cuda.fence device
+  cuda.fence system
+  cuda.wait_dependency
+  cuda.launch_dependents
+  %first = cuda.elect
+  scf.if %first {
+    %before = cuda.atomic_add %one, %n[%zero] {acquire_release} : i32, !cuda.ptr<i32, global>, i32 -> i32
+    %flag = cuda.load_acquire %n[%one] : !cuda.ptr<i32, global>, i32
+    %sum = arith.addi %before, %flag : i32
+    cuda.store_release %sum, %n[%one] : !cuda.ptr<i32, global>, i32
+    %b1 = cuda.atomic_add %real, %f[%zero] : f32, !cuda.ptr<f32, global>, i32 -> f32
+    %b2 = cuda.atomic_add %real, %f[%one] {acquire_release} : f32, !cuda.ptr<f32, global>, i32 -> f32
+    %b3 = cuda.atomic_add %one, %n[%zero] : i32, !cuda.ptr<i32, global>, i32 -> i32
+  }
+  %other = cuda.shuffle_xor %r0 mask 16 : f32
+  %front = cuda.shuffle_index %other lane %lane : f32
+  cuda.store %front, %f[%i] : f32, !cuda.ptr<f32, global>, index
+  cuda.return
+}
+
+cuda.kernel @matrices arch "sm_80" threads 32 shared 4096
+    (%out: !cuda.ptr<f32, global> loc("out"), %items: index loc("items")) {
+  %zero = arith.constant 0 : i32
+  %two = arith.constant 2 : i32
+  %ten = arith.constant 10 : i32
+  %none = arith.constant dense<0.0> : vector<4xf32>
+  %lane = cuda.thread_index : i32 loc("lane")
+  %i = cuda.thread_index : index loc("i")
+  %tile = cuda.shared_memory at 0 : !cuda.ptr<bf16, shared> loc("tile")
+  %half = cuda.shared_memory at 1024 : !cuda.ptr<f16, shared> loc("half")
+  %sum = scf.for %k = %zero to %ten step %two iter_args(%acc = %none) -> vector<4xf32> : i32 {
+    %a = cuda.load_matrix %tile[%k] : !cuda.ptr<bf16, shared>, i32 -> vector<4xi32>
+    %b = cuda.load_matrix %tile[%lane] {transposed} : !cuda.ptr<bf16, shared>, i32 -> vector<2xi32>
+    %d = cuda.mma bf16 %a, %b, %acc
+    %p = cuda.load_matrix %half[%k] : !cuda.ptr<f16, shared>, i32 -> vector<1xi32>
+    %p0 = vector.extract %p[0] : i32 from vector<1xi32>
+    %q = vector.from_elements %p0, %p0 : vector<2xi32>
+    %e = cuda.mma f16 %a, %q, %d
+    scf.yield %e : vector<4xf32>
+  } {cuda.unroll}
+  %x = vector.extract %sum[0] : f32 from vector<4xf32>
+  %y = vector.extract %sum[1] : f32 from vector<4xf32>
+  %low = cuda.pack bf16 %x, %y
+  %high = cuda.pack f16 %x, %y
+  %pairs = vector.from_elements %low, %high : vector<2xi32>
+  %halves = vector.bitcast %pairs : vector<2xi32> to vector<4xbf16>
+  %wide = arith.extf %halves : vector<4xbf16> to vector<4xf32>
+  %turned = vector.shuffle %wide, %sum [0, 5, 2, 7] : vector<4xf32>, vector<4xf32>
+  cuda.store %turned, %out[%i] : vector<4xf32>, !cuda.ptr<f32, global>, index
+  cuda.return
+}
+
+cuda.kernel @hopper arch "sm_90" threads 64 shared 4096
+    (%w: !cuda.ptr<bf16, global> loc("w"), %out: !cuda.ptr<i32, global> loc("out"),
+     %items: index loc("items"))
+    attributes {cluster = 2 : i64, dependent_launch} {
+  %zero = arith.constant 0 : i32
+  %bytes = arith.constant 512 : i32
+  %slot = cuda.block_index : i32 loc("slot")
+  %stage = cuda.shared_memory at 0 : !cuda.ptr<bf16, shared> loc("stage")
+  %full = cuda.shared_memory at 2048 : !cuda.ptr<i64, shared> loc("full")
+  cuda.mbarrier_init %full[%slot] count 1 : i32
+  cuda.fence_mbarrier_init
+  cuda.cluster_barrier
+  cuda.prefetch_bulk %w[%slot] bytes %bytes : !cuda.ptr<bf16, global>, i32
+  cuda.wait_dependency
+  %first = cuda.elect
+  scf.if %first {
+    cuda.fence_async
+    cuda.mbarrier_expect %full[%slot] bytes %bytes : i32
+    cuda.copy_bulk %stage[%zero], %w[%slot] bytes %bytes complete %full[%slot] hint stream
+        : !cuda.ptr<bf16, shared>, i32, !cuda.ptr<bf16, global>, i32, i32
+    cuda.copy_bulk %stage[%bytes], %w[%slot] bytes %bytes complete %full[%slot] hint keep
+        : !cuda.ptr<bf16, shared>, i32, !cuda.ptr<bf16, global>, i32, i32
+    cuda.copy_bulk %stage[%slot], %w[%slot] bytes %bytes complete %full[%slot]
+        : !cuda.ptr<bf16, shared>, i32, !cuda.ptr<bf16, global>, i32, i32
+  }
+  cuda.mbarrier_arrive %full[%zero] : i32
+  cuda.mbarrier_wait %full[%slot] parity %zero : i32
+  cuda.fence cluster
+  %rank = cuda.cluster_rank : i32
+  cuda.store %rank, %out[%slot] : i32, !cuda.ptr<i32, global>, i32
+  cuda.launch_dependents
+  cuda.return
+}
