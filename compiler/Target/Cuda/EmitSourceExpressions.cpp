@@ -49,19 +49,22 @@ Expr SourcePrinter::value(Value value, StringRef element) {
   if (vector && element.empty() &&
       isa<arith::ConstantOp, vector::BroadcastOp>(op)) {
     prelude.use("splat");
-    Expr single;
+    std::string single;
     if (auto broadcast = dyn_cast<vector::BroadcastOp>(op))
-      single = {argument(broadcast.getSource())};
+      single = argument(broadcast.getSource());
     else
-      single = define(result, "0");
-    return {"splat<" + std::to_string(vector.getNumElements()) + ">(" +
-            single.text + ")"};
+      single = constant(op, cast<arith::ConstantOp>(op).getValue(),
+                        vector.getElementType(), /*typed=*/true)
+                   .text;
+    return {"splat<" + std::to_string(vector.getNumElements()) + ">(" + single +
+            ")"};
   }
   return define(result, element);
 }
 
 std::string SourcePrinter::argument(Value operand, StringRef element) {
-  if (auto constantOp = operand.getDefiningOp<arith::ConstantOp>())
+  auto constantOp = operand.getDefiningOp<arith::ConstantOp>();
+  if (constantOp && (!element.empty() || !isa<VectorType>(operand.getType())))
     return constant(constantOp, constantOp.getValue(), elementType(operand),
                     /*typed=*/true)
         .text;

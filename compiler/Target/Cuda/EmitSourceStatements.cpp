@@ -269,14 +269,14 @@ bool SourcePrinter::printVectorStatement(Operation *op) {
         for (Attribute single : elements.getValues<Attribute>())
           list += (list.empty() ? "" : ", ") +
                   constant(op, single, elements.getElementType(), false).text;
-        printResult(op, "{{" + list + "}}");
+        printResult(op, "{" + list + "}");
         return true;
       })
       .Case([&](vector::FromElementsOp elements) {
         std::string list;
         for (Value single : elements.getElements())
           list += (list.empty() ? "" : ", ") + value(single).text;
-        printResult(op, "{{" + list + "}}");
+        printResult(op, "{" + list + "}");
         return true;
       })
       .Case([&](vector::InsertOp insert) {
@@ -322,7 +322,7 @@ bool SourcePrinter::printVectorStatement(Operation *op) {
                         std::to_string(at < first ? at : at - first))
                       .text;
         }
-        printResult(op, "{{" + list + "}}");
+        printResult(op, "{" + list + "}");
         return true;
       })
       .Case([&](vector::ReductionOp reduction) {

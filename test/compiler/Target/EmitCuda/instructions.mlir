@@ -1,7 +1,56 @@
-// RUN: weft-print-cuda --cuda-source %s | FileCheck %s
+// RUN: weft-print-cuda --cuda-kernel %s | FileCheck %s
 
 // Every operation of the dialect, and the helper that it prints.
 
+// CHECK:      // memory: printed by Weft for sm_80
+// CHECK-NEXT: // 64 threads, 4096 bytes of shared memory, one block for each item
+// CHECK-NEXT: extern "C" __global__ void __launch_bounds__(64, 1)
+// CHECK-NEXT: memory(bf16 *x, int *n, float *f, double *d, i8 *q, i64 items) {
+// CHECK-NEXT:   extern __shared__ __align__(1024) char shared_memory[];
+// CHECK-NEXT:   const u32 smem = shared_address(shared_memory);
+// CHECK-NEXT:   const i64 i = i64(threadIdx.x);
+// CHECK-NEXT:   const int lane = int(threadIdx.x);
+// CHECK-NEXT:   const u32 tile = smem + 512;
+// CHECK-NEXT:   const i64 at = i * 8;
+// CHECK-NEXT:   const Vec<bf16, 8> x1 = load_stream<Vec<bf16, 8>>(x + at);
+// CHECK-NEXT:   store_shared<Vec<bf16, 8>>(tile + u32(at) * 2, x1);
+// CHECK-NEXT:   const bf16 x2 = load_shared<bf16>(tile + lane * 2);
+// CHECK-NEXT:   const Vec<bf16, 2> x3 = load_shared<Vec<bf16, 2>>(tile + 4);
+// CHECK-NEXT:   store<Vec<bf16, 2>>(x + at, x3);
+// CHECK-NEXT:   x[i] = x2;
+// CHECK-NEXT:   const float x4 = load_read_only<float>(f + i);
+// CHECK-NEXT:   const Vec<float, 4> x5 = load_keep<Vec<float, 4>>(f + at);
+// CHECK-NEXT:   float *rest = f + 8;
+// CHECK-NEXT:   store<Vec<float, 4>>(rest + at, x5);
+// CHECK-NEXT:   rest[i] = x4;
+// CHECK-NEXT:   const double x6 = load_stream<double>(d + i);
+// CHECK-NEXT:   d[2] = x6;
+// CHECK-NEXT:   const i8 x7 = load_read_only<i8>(q + i);
+// CHECK-NEXT:   q[at] = x7;
+// CHECK-NEXT:   store<Vec<i8, 4>>(q + at, splat<4>(i8(1)));
+// CHECK-NEXT:   copy_async<16>(tile + u32(at) * 2, x + at);
+// CHECK-NEXT:   copy_async_if<4>(i < items, tile + lane * 2, x + at);
+// CHECK-NEXT:   commit_copies();
+// CHECK-NEXT:   wait_copies<1>();
+// CHECK-NEXT:   __syncthreads();
+// CHECK-NEXT:   named_barrier<3, 32>();
+// CHECK-NEXT:   __syncwarp();
+// CHECK-NEXT:   __threadfence_block();
+// CHECK-NEXT:   __threadfence();
+// CHECK-NEXT:   __threadfence_system();
+// CHECK-NEXT:   const bool elected = threadIdx.x % 32 == 0;
+// CHECK-NEXT:   if (elected) {
+// CHECK-NEXT:     const int before = atomic_add_acq_rel(n, 1);
+// CHECK-NEXT:     const int flag = load_acquire(n + 1);
+// CHECK-NEXT:     store_release(n + 1, int(u32(before) + flag));
+// CHECK-NEXT:     atomicAdd(f, 1.0f);
+// CHECK-NEXT:     atomic_add_acq_rel(f + 1, 1.0f);
+// CHECK-NEXT:     atomicAdd(n, 1);
+// CHECK-NEXT:   }
+// CHECK-NEXT:   const float other = __shfl_xor_sync(0xffffffff, x4, 16);
+// CHECK-NEXT:   const float other1 = __shfl_sync(0xffffffff, other, lane);
+// CHECK-NEXT:   f[i] = other1;
+// CHECK-NEXT: }
 cuda.kernel @memory arch "sm_80" threads 64 shared 4096
     (%x: !cuda.ptr<bf16, global> loc("x"), %n: !cuda.ptr<i32, global> loc("n"),
      %f: !cuda.ptr<f32, global> loc("f"), %d: !cuda.ptr<f64, global> loc("d"),
@@ -62,6 +111,36 @@ cuda.kernel @memory arch "sm_80" threads 64 shared 4096
   cuda.return
 }
 
+// CHECK:      // matrices: printed by Weft for sm_80
+// CHECK-NEXT: // 32 threads, 4096 bytes of shared memory, one block for each item
+// CHECK-NEXT: extern "C" __global__ void __launch_bounds__(32, 1)
+// CHECK-NEXT: matrices(float *out, i64 items) {
+// CHECK-NEXT:   extern __shared__ __align__(1024) char shared_memory[];
+// CHECK-NEXT:   const u32 smem = shared_address(shared_memory);
+// CHECK-NEXT:   const int lane = int(threadIdx.x);
+// CHECK-NEXT:   const i64 i = i64(threadIdx.x);
+// CHECK-NEXT:   const u32 tile = smem;
+// CHECK-NEXT:   const u32 half = smem + 1024;
+// CHECK-NEXT:   Vec<float, 4> state = splat<4>(0.0f);
+// CHECK-NEXT: #pragma unroll
+// CHECK-NEXT:   for (int j = 0; j < 10; j += 2) {
+// CHECK-NEXT:     const Vec<int, 4> fragment = load_matrix<4>(tile + j * 2);
+// CHECK-NEXT:     const Vec<int, 2> fragment1 = load_matrix_transposed<2>(tile + lane * 2);
+// CHECK-NEXT:     const Vec<float, 4> acc = mma_bf16(fragment, fragment1, state);
+// CHECK-NEXT:     const Vec<int, 1> fragment2 = load_matrix<1>(half + j * 2);
+// CHECK-NEXT:     const Vec<int, 2> v = {fragment2[0], fragment2[0]};
+// CHECK-NEXT:     const Vec<float, 4> acc1 = mma_f16(fragment, v, acc);
+// CHECK-NEXT:     state = acc1;
+// CHECK-NEXT:   }
+// CHECK-NEXT:   const Vec<int, 2> v = {pack_bf16(state[0], state[1]), pack_f16(state[0], state[1])};
+// CHECK-NEXT:   const Vec<bf16, 4> v1 = bit_cast<Vec<bf16, 4>>(v);
+// CHECK-NEXT:   Vec<float, 4> v2;
+// CHECK-NEXT: #pragma unroll
+// CHECK-NEXT:   for (int e = 0; e < 4; ++e)
+// CHECK-NEXT:     v2[e] = to_float(v1[e]);
+// CHECK-NEXT:   const Vec<float, 4> v3 = {v2[0], state[1], v2[2], state[3]};
+// CHECK-NEXT:   store<Vec<float, 4>>(out + i, v3);
+// CHECK-NEXT: }
 cuda.kernel @matrices arch "sm_80" threads 32 shared 4096
     (%out: !cuda.ptr<f32, global> loc("out"), %items: index loc("items")) {
   %zero = arith.constant 0 : i32
@@ -94,6 +173,34 @@ cuda.kernel @matrices arch "sm_80" threads 32 shared 4096
   cuda.return
 }
 
+// CHECK:      // hopper: printed by Weft for sm_90
+// CHECK-NEXT: // 64 threads, 4096 bytes of shared memory, clusters of 2, one block for each item
+// CHECK-NEXT: extern "C" __global__ void __launch_bounds__(64, 1) __cluster_dims__(2, 1, 1)
+// CHECK-NEXT: hopper(const bf16 *w, int *out, i64 items) {
+// CHECK-NEXT:   extern __shared__ __align__(1024) char shared_memory[];
+// CHECK-NEXT:   const u32 smem = shared_address(shared_memory);
+// CHECK-NEXT:   const int slot = int(blockIdx.x);
+// CHECK-NEXT:   const u32 stage = smem;
+// CHECK-NEXT:   const u32 full = smem + 2048;
+// CHECK-NEXT:   mbarrier_init(full + slot * 8, 1);
+// CHECK-NEXT:   fence_mbarrier_init();
+// CHECK-NEXT:   cluster_barrier();
+// CHECK-NEXT:   wait_dependency();
+// CHECK-NEXT:   const bool elected = elect();
+// CHECK-NEXT:   if (elected) {
+// CHECK-NEXT:     fence_async();
+// CHECK-NEXT:     mbarrier_expect(full + slot * 8, 512);
+// CHECK-NEXT:     copy_bulk_hint(stage, w + slot, 512, full + slot * 8, evict_first);
+// CHECK-NEXT:     copy_bulk_hint(stage + 1024, w + slot, 512, full + slot * 8, evict_last);
+// CHECK-NEXT:     copy_bulk(stage + slot * 2, w + slot, 512, full + slot * 8);
+// CHECK-NEXT:   }
+// CHECK-NEXT:   mbarrier_arrive(full);
+// CHECK-NEXT:   mbarrier_wait(full + slot * 8, 0);
+// CHECK-NEXT:   fence_cluster();
+// CHECK-NEXT:   const int rank = int(cluster_rank());
+// CHECK-NEXT:   out[slot] = rank;
+// CHECK-NEXT:   launch_dependents();
+// CHECK-NEXT: }
 cuda.kernel @hopper arch "sm_90" threads 64 shared 4096
     (%w: !cuda.ptr<bf16, global> loc("w"), %out: !cuda.ptr<i32, global> loc("out"),
      %items: index loc("items"))

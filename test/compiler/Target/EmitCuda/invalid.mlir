@@ -35,8 +35,8 @@ cuda.kernel @k arch "sm_80" threads 32 shared 0
 
 cuda.kernel @k arch "sm_80" threads 32 shared 0
     (%x: !cuda.ptr<i32, global>, %items: index) {
-  // expected-error @below {{'memref.alloca' op can't be printed as CUDA C++}}
-  %m = memref.alloca() : memref<4xi32>
+  // expected-error @below {{'memref.alloc' op can't be printed as CUDA C++}}
+  %m = memref.alloc() : memref<4xi32>
   %v = memref.load %m[%items] : memref<4xi32>
   cuda.store %v, %x[%items] : i32, !cuda.ptr<i32, global>, index
 }

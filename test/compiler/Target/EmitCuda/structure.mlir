@@ -1,6 +1,40 @@
-// RUN: weft-print-cuda --cuda-kernel %s | FileCheck %s --strict-whitespace
+// RUN: weft-print-cuda --cuda-kernel %s | FileCheck %s
 
 // What a kernel says about itself; loops over items; names from locations.
+// CHECK:      // step.scale: printed by Weft for sm_90a
+// CHECK-NEXT: // tile.program: scale
+// CHECK-NEXT: // tile.schedule: threads 128
+// CHECK-NEXT: // 128 threads, 2048 bytes of shared memory, at most 2 blocks on a multiprocessor that loop over the items
+// CHECK-NEXT: extern "C" __global__ void __launch_bounds__(128, 2)
+// CHECK-NEXT: step_scale(const float *x, bf16 *y, i64 rows, i64 items) {
+// CHECK-NEXT:   extern __shared__ __align__(1024) char shared_memory[];
+// CHECK-NEXT:   const u32 smem = shared_address(shared_memory);
+// CHECK-NEXT:   const i64 block = i64(blockIdx.x);
+// CHECK-NEXT:   const i64 blocks = i64(gridDim.x);
+// CHECK-NEXT:   const i64 thread = i64(threadIdx.x);
+// CHECK-NEXT:   const u32 partial = smem + 1024;
+// CHECK-NEXT:   wait_dependency();
+// CHECK-NEXT:   for (i64 i = block; i < items; i += blocks) {
+// CHECK-NEXT:     const i64 sum = i * 128 + thread;
+// CHECK-NEXT:     float chosen;
+// CHECK-NEXT:     if (sum < rows) {
+// CHECK-NEXT:       const float x1 = load_stream<float>(x + sum);
+// CHECK-NEXT:       chosen = x1;
+// CHECK-NEXT:     } else {
+// CHECK-NEXT:       chosen = 0.0f;
+// CHECK-NEXT:     }
+// CHECK-NEXT:     store_shared<float>(partial + u32(thread) * 4, chosen);
+// CHECK-NEXT:     __syncthreads();
+// CHECK-NEXT:     float state = 0.0f;
+// CHECK-NEXT: #pragma unroll 4
+// CHECK-NEXT:     for (i64 j = 1; j < 128; ++j) {
+// CHECK-NEXT:       const float x1 = load_shared<float>(partial + u32(j) * 4);
+// CHECK-NEXT:       state = state + x1;
+// CHECK-NEXT:     }
+// CHECK-NEXT:     y[sum] = to_bf16(state);
+// CHECK-NEXT:   }
+// CHECK-NEXT:   launch_dependents();
+// CHECK-NEXT: }
 module attributes {tile.program = "scale", tile.schedule = "threads 128"} {
   cuda.kernel @"step.scale" arch "sm_90a" threads 128 shared 2048
       (%x: !cuda.ptr<f32, global> loc("x"), %y: !cuda.ptr<bf16, global> loc("y"),
@@ -40,6 +74,30 @@ module attributes {tile.program = "scale", tile.schedule = "threads 128"} {
 }
 
 // Values that change places; a loop with a condition.
+// CHECK:      // fibonacci: printed by Weft for sm_80
+// CHECK-NEXT: // 32 threads, 0 bytes of shared memory, one block for each item
+// CHECK-NEXT: extern "C" __global__ void __launch_bounds__(32, 1)
+// CHECK-NEXT: fibonacci(int *n, i64 items) {
+// CHECK-NEXT:   const int thread = int(threadIdx.x);
+// CHECK-NEXT:   const int x = n[thread];
+// CHECK-NEXT:   int state = 0;
+// CHECK-NEXT:   int state1 = 1;
+// CHECK-NEXT:   while (state < x) {
+// CHECK-NEXT:     const int next = int(u32(state) + state1);
+// CHECK-NEXT:     state = state1;
+// CHECK-NEXT:     state1 = next;
+// CHECK-NEXT:   }
+// CHECK-NEXT:   int state2 = state;
+// CHECK-NEXT:   int passed;
+// CHECK-NEXT:   while (true) {
+// CHECK-NEXT:     const int v = int(u32(state2) >> 1);
+// CHECK-NEXT:     passed = v;
+// CHECK-NEXT:     if (!(v != 0))
+// CHECK-NEXT:       break;
+// CHECK-NEXT:     state2 = passed;
+// CHECK-NEXT:   }
+// CHECK-NEXT:   n[thread] = passed;
+// CHECK-NEXT: }
 cuda.kernel @fibonacci arch "sm_80" threads 32 shared 0
     (%n: !cuda.ptr<i32, global> loc("n"), %items: index) {
   %zero = arith.constant 0 : i32
@@ -67,6 +125,43 @@ cuda.kernel @fibonacci arch "sm_80" threads 32 shared 0
 }
 
 // Vectors: one loop for consecutive elementwise operations.
+// CHECK:      // softmax: printed by Weft for sm_80
+// CHECK-NEXT: // 32 threads, 0 bytes of shared memory, one block for each item
+// CHECK-NEXT: extern "C" __global__ void __launch_bounds__(32, 1)
+// CHECK-NEXT: softmax(float *x, i64 items) {
+// CHECK-NEXT:   const i64 thread = i64(threadIdx.x);
+// CHECK-NEXT:   const i64 product = thread * 4;
+// CHECK-NEXT:   const Vec<float, 4> x1 = load<Vec<float, 4>>(x + product);
+// CHECK-NEXT:   Vec<float, 4> product1;
+// CHECK-NEXT: #pragma unroll
+// CHECK-NEXT:   for (int e = 0; e < 4; ++e)
+// CHECK-NEXT:     product1[e] = x1[e] * 0.125f;
+// CHECK-NEXT:   float all = product1[0];
+// CHECK-NEXT: #pragma unroll
+// CHECK-NEXT:   for (int e = 1; e < 4; ++e)
+// CHECK-NEXT:     all = maximum(all, product1[e]);
+// CHECK-NEXT:   Vec<float, 4> power;
+// CHECK-NEXT:   Vec<float, 4> sum;
+// CHECK-NEXT: #pragma unroll
+// CHECK-NEXT:   for (int e = 0; e < 4; ++e) {
+// CHECK-NEXT:     power[e] = exp2_approx(product1[e] - all);
+// CHECK-NEXT:     sum[e] = power[e] + maximum(power[e], 0.0f);
+// CHECK-NEXT:   }
+// CHECK-NEXT:   Vec<float, 2> v;
+// CHECK-NEXT:   Vec<float, 2> product2;
+// CHECK-NEXT: #pragma unroll
+// CHECK-NEXT:   for (int e = 0; e < 2; ++e) {
+// CHECK-NEXT:     v[e] = sum[e + 2];
+// CHECK-NEXT:     product2[e] = v[e] * v[e];
+// CHECK-NEXT:   }
+// CHECK-NEXT:   Vec<float, 4> v1 = sum;
+// CHECK-NEXT:   v1[3] = power[1];
+// CHECK-NEXT:   Vec<float, 4> v2 = v1;
+// CHECK-NEXT: #pragma unroll
+// CHECK-NEXT:   for (int e = 0; e < 2; ++e)
+// CHECK-NEXT:     v2[e + 1] = product2[e];
+// CHECK-NEXT:   store<Vec<float, 4>>(x + product, v2);
+// CHECK-NEXT: }
 cuda.kernel @softmax arch "sm_80" threads 32 shared 0
     (%x: !cuda.ptr<f32, global> loc("x"), %items: index) {
   %c4 = arith.constant 4 : index
