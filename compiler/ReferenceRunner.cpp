@@ -262,7 +262,7 @@ ReferenceRunner::run(Operation *op, const Symbols &symbols, Lookup lookup) {
 FailureOr<std::vector<ReferenceTensor>>
 ReferenceRunner::run(func::FuncOp entry, ArrayRef<ReferenceTensor> arguments,
                      const Symbols &symbols, const WeightSource &weights,
-                     function_ref<void()> progress) {
+                     Observer observe) {
   Block &block = entry.getBody().front();
   assert(arguments.size() == block.getNumArguments());
   DenseMap<Value, ReferenceTensor> tensors;
@@ -294,10 +294,10 @@ ReferenceRunner::run(func::FuncOp entry, ArrayRef<ReferenceTensor> arguments,
         if (isTensor(value))
           tensors[value] = *result++;
     }
+    observe(&op, [&](Value value) { return tensors.at(value); });
     for (Value value : needs.tensors)
       if (lastReads.lookup(value) == &op)
         tensors.erase(value);
-    progress();
   }
   std::vector<ReferenceTensor> results;
   for (Value value : block.getTerminator()->getOperands())

@@ -68,12 +68,15 @@ public:
   mlir::FailureOr<std::vector<ReferenceTensor>>
   run(mlir::Operation *op, const Symbols &symbols, Lookup lookup);
 
+  /// Sees an operation that has run; the lookup has its operands and results.
+  using Observer = llvm::function_ref<void(mlir::Operation *, Lookup)>;
+
   /// What the entry point returns. Weights come from `weights`, constants from
-  /// the IR. `progress` is called after each operation.
+  /// the IR. `observe` is called after each operation.
   mlir::FailureOr<std::vector<ReferenceTensor>> run(
       mlir::func::FuncOp entry, llvm::ArrayRef<ReferenceTensor> arguments,
       const Symbols &symbols, const WeightSource &weights,
-      llvm::function_ref<void()> progress = [] {});
+      Observer observe = [](mlir::Operation *, Lookup) {});
 
   /// How many different operations have been compiled.
   size_t getCompiledCount() const { return engines.size(); }

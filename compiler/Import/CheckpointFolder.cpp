@@ -23,9 +23,9 @@ void CheckpointFolder::addFile(const Folder &folder, StringRef name,
                                ImportReport &report) {
   auto file = folder.map(name);
   if (!file) {
-    report.error(folder.getPath() + "/" + name, toString(file.takeError()),
-                 "a safetensors file",
-                 "fetch the checkpoint again, with all of its files");
+    report.unreadable(folder.getPath() + "/" + name, file.takeError(),
+                      "a safetensors file",
+                      "fetch the checkpoint again, with all of its files");
     return;
   }
   readSafetensors((*file)->getBytes(), name, tensors, report);
@@ -36,15 +36,14 @@ void CheckpointFolder::addIndexed(const Folder &folder, ImportReport &report) {
   size_t errorsBefore = report.getErrorCount();
   auto text = folder.readText(indexName, maxIndexBytes);
   if (!text) {
-    report.error(indexName, toString(text.takeError()),
-                 "the index of the "
-                 "checkpoint's files");
+    report.unreadable(indexName, text.takeError(),
+                      "the index of the checkpoint's files");
     return;
   }
   Expected<json::Value> index = parseJson(*text);
   if (!index) {
-    report.error(indexName, toString(index.takeError()),
-                 "a JSON object with a weight_map");
+    report.unreadable(indexName, index.takeError(),
+                      "a JSON object with a weight_map");
     return;
   }
   const json::Object *root = index->getAsObject();

@@ -188,8 +188,8 @@ bool readSafetensors(ArrayRef<uint8_t> file, StringRef fileName,
   StringRef text = toStringRef(file.slice(prefixBytes, headerBytes));
   Expected<json::Value> header = parseJson(text);
   if (!header) {
-    report.error(fileName + ": header", toString(header.takeError()),
-                 "a JSON object with one entry a tensor", damaged);
+    report.unreadable(fileName + ": header", header.takeError(),
+                      "a JSON object with one entry a tensor", damaged);
     return false;
   }
   const json::Object *object = header->getAsObject();

@@ -27,23 +27,29 @@ static std::string clean(const Twine &text) {
   return json::isUTF8(result) ? result : json::fixUTF8(result);
 }
 
-void ImportReport::add(ImportProblem::Severity severity, const Twine &where,
-                       const Twine &found, const Twine &expected,
-                       const Twine &advice) {
-  (severity == ImportProblem::Severity::Error ? errorCount : warningCount)++;
+void ImportReport::add(ImportProblem problem) {
+  bool isError = problem.severity == ImportProblem::Severity::Error;
+  (isError ? errorCount : warningCount)++;
   if (problems.size() < maxProblems)
-    problems.push_back(
-        {severity, clean(where), clean(found), clean(expected), clean(advice)});
+    problems.push_back(std::move(problem));
 }
 
 void ImportReport::error(const Twine &where, const Twine &found,
                          const Twine &expected, const Twine &advice) {
-  add(ImportProblem::Severity::Error, where, found, expected, advice);
+  add({ImportProblem::Severity::Error, clean(where), clean(found), "",
+       clean(expected), clean(advice)});
+}
+
+void ImportReport::unreadable(const Twine &where, Error reason,
+                              const Twine &expected, const Twine &advice) {
+  add({ImportProblem::Severity::Error, clean(where), "",
+       clean(toString(std::move(reason))), clean(expected), clean(advice)});
 }
 
 void ImportReport::warning(const Twine &where, const Twine &found,
                            const Twine &expected, const Twine &advice) {
-  add(ImportProblem::Severity::Warning, where, found, expected, advice);
+  add({ImportProblem::Severity::Warning, clean(where), clean(found), "",
+       clean(expected), clean(advice)});
 }
 
 static StringRef getName(ImportProblem::Severity severity) {
@@ -51,18 +57,24 @@ static StringRef getName(ImportProblem::Severity severity) {
 }
 
 static void printProblem(raw_ostream &os, const ImportProblem &problem) {
-  os << getName(problem.severity) << ": " << problem.where << ": found "
-     << problem.found << ", expected " << problem.expected;
+  os << getName(problem.severity) << ": " << problem.where << ": ";
+  if (problem.reason.empty())
+    os << "found " << problem.found << ", ";
+  else
+    os << problem.reason << "; ";
+  os << "expected " << problem.expected;
   if (!problem.advice.empty())
     os << "; " << problem.advice;
   os << "\n";
 }
 
-void ImportReport::print(raw_ostream &os) const {
-  for (const ImportProblem &problem : problems)
+void ImportReport::print(raw_ostream &os, StringRef prefix) const {
+  for (const ImportProblem &problem : problems) {
+    os << prefix;
     printProblem(os, problem);
+  }
   if (size_t more = errorCount + warningCount - problems.size())
-    os << "and " << more << " more problems of the same import\n";
+    os << prefix << "and " << more << " more problems of the same import\n";
 }
 
 json::Value ImportReport::toJson() const {
@@ -71,6 +83,7 @@ json::Value ImportReport::toJson() const {
     list.push_back(json::Object{{"severity", getName(problem.severity)},
                                 {"where", problem.where},
                                 {"found", problem.found},
+                                {"reason", problem.reason},
                                 {"expected", problem.expected},
                                 {"advice", problem.advice}});
   return json::Object{{"errors", static_cast<int64_t>(errorCount)},

@@ -23,7 +23,8 @@ struct ImportProblem {
   enum class Severity { Warning, Error };
   Severity severity = Severity::Error;
   std::string where;    ///< File, key or tensor: "config.json: rope_theta".
-  std::string found;    ///< What stands there.
+  std::string found;    ///< What stands there; empty with a reason.
+  std::string reason;   ///< Why it could not be read, a clause; or empty.
   std::string expected; ///< What would have been accepted.
   std::string advice;   ///< What to do; may be empty.
 };
@@ -36,6 +37,10 @@ public:
 
   void error(const llvm::Twine &where, const llvm::Twine &found,
              const llvm::Twine &expected, const llvm::Twine &advice = "");
+  /// Something could not be read at all, for a reason that is a clause:
+  /// "cannot open 'config.json': No such file or directory".
+  void unreadable(const llvm::Twine &where, llvm::Error reason,
+                  const llvm::Twine &expected, const llvm::Twine &advice = "");
   void warning(const llvm::Twine &where, const llvm::Twine &found,
                const llvm::Twine &expected, const llvm::Twine &advice = "");
 
@@ -43,18 +48,17 @@ public:
   size_t getErrorCount() const { return errorCount; }
   llvm::ArrayRef<ImportProblem> getProblems() const { return problems; }
 
-  /// One paragraph a problem: "error: WHERE: found F, expected E; ADVICE".
-  void print(llvm::raw_ostream &os) const;
+  /// One paragraph a problem: "error: WHERE: found F, expected E; ADVICE" or
+  /// "error: WHERE: REASON; expected E; ADVICE". `prefix` starts each line.
+  void print(llvm::raw_ostream &os, llvm::StringRef prefix = "") const;
   /// {"errors": n, "warnings": n, "problems": [{severity, where, found,
-  /// expected, advice}]}
+  /// reason, expected, advice}]}
   llvm::json::Value toJson() const;
   /// All errors as one llvm::Error; success if there are none.
   llvm::Error takeError() const;
 
 private:
-  void add(ImportProblem::Severity severity, const llvm::Twine &where,
-           const llvm::Twine &found, const llvm::Twine &expected,
-           const llvm::Twine &advice);
+  void add(ImportProblem problem);
 
   std::vector<ImportProblem> problems;
   size_t errorCount = 0;

@@ -126,8 +126,7 @@ class MergeParallelLinears
     remark::passed(
         loc,
         remark::RemarkOpts::name("merge-parallel-linears").category("fuse"))
-        << "merged " << remark::metric("layers", linears.size())
-        << " linear layers of one input";
+        << remark::add("merged {0} linear layers of one input", linears.size());
   }
 };
 

@@ -110,10 +110,11 @@ Status Sampler::load(std::span<const float> logits, int64_t position) {
   int64_t id = 0;
   while (std::isfinite(logits[id]))
     ++id;
-  return Status::internal("the logit of id " + std::to_string(id) +
-                          " for position " + std::to_string(position) + " is " +
-                          print(logits[id]) +
-                          "; find the operation that made it with weft-bisect");
+  return Status::corrupt(
+      "the logit of id " + std::to_string(id) + " for position " +
+      std::to_string(position) + " is " + print(logits[id]) +
+      ", not a finite number: the weights are damaged or too large for the "
+      "element type of the plan; weft-bisect names the operation");
 }
 
 void Sampler::applyPenalties(const TokenHistory &history) {

@@ -124,11 +124,12 @@ Generator::score(std::span<const std::span<const int32_t>> texts) {
         double value = logProbability(row, texts[text][position + 1]);
         // NaN fails both comparisons.
         if (!(value <= 0 && value >= -std::numeric_limits<double>::max()))
-          return Status::internal(
+          return Status::corrupt(
               "the logits behind position " + std::to_string(position) +
               " of text " + std::to_string(text) +
-              " are not numbers; find the operation that made them with "
-              "weft-bisect");
+              " are not finite numbers: the weights are damaged or too large "
+              "for the element type of the plan; weft-bisect names the "
+              "operation");
         scores[text].logProbabilities.push_back(value);
         scores[text].negativeLogLikelihood -= value;
         return Status::ok();

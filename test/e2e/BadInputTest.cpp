@@ -7,6 +7,7 @@
 #include "test/runtime/Support/RunCommand.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iterator>
 
@@ -155,6 +156,21 @@ TEST_F(BadInput, CorruptPlans) {
     changed[place] = char(changed[place] ^ 0x20);
     expectRefused(changed, ("bit at " + std::to_string(place)).c_str());
   }
+}
+
+TEST_F(BadInput, WeightsThatAreNoNumbers) {
+  reference::Scratch scratch("nan");
+  reference::RandomOptions options;
+  reference::writeRandomCheckpoint(scratch.path / "checkpoint", options);
+  std::vector<reference::NamedTensor> tensors = reference::makeTensors(options);
+  tensors.front().values.assign(tensors.front().values.size(), NAN);
+  reference::writeSafetensors(scratch.path / "checkpoint" / "model.safetensors",
+                              tensors, options.elementType);
+  fs::path output = scratch.path / "nan.weft";
+  test::CommandResult result = compile(scratch.path / "checkpoint", output);
+  ASSERT_EQ(result.exitCode, 0) << result.output;
+  expectError(run(output, "--ids '1 2 3'"),
+              "not a finite number: the weights are damaged");
 }
 
 TEST_F(BadInput, MissingInputs) {

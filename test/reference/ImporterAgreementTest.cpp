@@ -32,7 +32,7 @@ std::optional<ModelConfig> import(const json &config, int64_t contextLength,
                                   ImportReport &report) {
   ConfigOptions options;
   options.contextLength = contextLength;
-  return parseHuggingFaceConfig(config.dump(), "", options, report);
+  return parseHuggingFaceConfig(config.dump(), std::nullopt, options, report);
 }
 
 void expectTablesEqual(const weft::RopeTable &actual,
@@ -207,7 +207,7 @@ TEST_P(Refusals, A7_A22_TheImporterRefusesMalformedFolders) {
   CheckpointFolder::open(*folder, report);
   auto config = folder->readText("config.json", 1 << 20);
   if (config)
-    parseHuggingFaceConfig(*config, "", {}, report);
+    parseHuggingFaceConfig(*config, std::nullopt, {}, report);
   else
     report.error("config.json", llvm::toString(config.takeError()), "a file");
   EXPECT_TRUE(report.hasErrors()) << malformation.cause << " was accepted";

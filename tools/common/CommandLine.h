@@ -6,10 +6,42 @@
 #include "tools/common/ExitCodes.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
 #include <iostream>
+#include <limits>
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace weft::tools {
+
+/// A whole number as the user wrote it; nothing for other text and for numbers
+/// that 64 bits do not hold (CLI11 2.1 would take the nearest one).
+inline std::optional<int64_t> parseWholeNumber(std::string_view text) {
+  int64_t value = 0;
+  const char *end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end)
+    return std::nullopt;
+  return value;
+}
+
+/// The check of an option that takes a whole number of `least` to `most`.
+inline CLI::Validator
+wholeNumber(int64_t least, int64_t most = std::numeric_limits<int64_t>::max()) {
+  auto check = [least, most](const std::string &text) -> std::string {
+    std::optional<int64_t> value = parseWholeNumber(text);
+    if (value && *value >= least && *value <= most)
+      return "";
+    std::string range =
+        most == std::numeric_limits<int64_t>::max()
+            ? "at least " + std::to_string(least)
+            : std::to_string(least) + " to " + std::to_string(most);
+    return "found '" + text + "', expected a whole number of " + range;
+  };
+  return CLI::Validator(check, "");
+}
 
 /// Parses the arguments. Gives the exit code if the program is to end: Ok after
 /// --help (on standard output), Usage after a wrong option, whose message says

@@ -10,8 +10,11 @@ using namespace weft;
 int tools::finish(std::string_view tool, const rt::Status &status) {
   if (status.isOk())
     return exitOk;
-  std::fprintf(stderr, "%.*s: error: %s\n", int(tool.size()), tool.data(),
-               status.getMessage().c_str());
+  bool isCancelled = status.getCode() == rt::StatusCode::Cancelled;
+  std::fprintf(stderr, "%.*s: %s%s\n", int(tool.size()), tool.data(),
+               isCancelled ? "" : "error: ", status.getMessage().c_str());
+  if (isCancelled)
+    return exitCancelled;
   return status.getCode() == rt::StatusCode::Internal ? exitInternal
                                                       : exitDiagnosed;
 }

@@ -12,13 +12,15 @@ namespace weft::tools {
 
 enum ExitCode : int {
   exitOk = 0,
-  exitDiagnosed = 1, ///< Bad input, explained on standard error.
-  exitUsage = 2,     ///< Wrong options.
-  exitInternal = 70, ///< A bug in Weft.
+  exitDiagnosed = 1,   ///< Bad input, explained on standard error.
+  exitUsage = 2,       ///< Wrong options.
+  exitInternal = 70,   ///< A bug in Weft.
+  exitCancelled = 130, ///< Ended by Ctrl-C, as shells count it.
 };
 
 /// Prints "TOOL: error: SENTENCE" to standard error and returns the exit code
-/// that fits the status: Internal for a bug, else Diagnosed; Ok prints nothing.
+/// that fits the status: Internal for a bug, Cancelled, else Diagnosed; Ok
+/// prints nothing.
 int finish(std::string_view tool, const rt::Status &status);
 
 /// The same for an exception that reached main.

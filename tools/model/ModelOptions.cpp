@@ -74,9 +74,12 @@ static std::optional<ElementType> parseType(llvm::StringRef name) {
 }
 
 llvm::Expected<CompileOptions> ModelOptions::getCompileOptions() const {
-  if (!dtype.empty() && !parseType(dtype))
+  if (dtype.getNumOccurrences() && !parseType(dtype))
     return llvm::createStringError("unknown --dtype '" + dtype +
                                    "'; expected f32, f16 or bf16");
+  if (context.getNumOccurrences() && context < 1)
+    return llvm::createStringError("--context is " + std::to_string(context) +
+                                   "; expected at least 1");
   CompileOptions options;
   llvm::Expected<Target> parsed = parseTarget(target);
   if (!parsed)
@@ -97,7 +100,7 @@ ModelOptions::import(llvm::StringRef tool, llvm::StringRef path,
   std::optional<ImportedModel> model =
       synthesize.empty() ? importCheckpoint(path, options, report)
                          : synthesizeModel(synthesize, seed, options, report);
-  report.print(llvm::errs());
+  report.print(llvm::errs(), tool.str() + ": ");
   if (reportFile.empty())
     return model;
   std::error_code error;
@@ -108,6 +111,13 @@ ModelOptions::import(llvm::StringRef tool, llvm::StringRef path,
     return std::nullopt;
   }
   stream << report.toJson() << "\n";
+  stream.flush();
+  if (stream.has_error()) {
+    reportDiagnosed(tool, "cannot write " + reportFile + ": " +
+                              stream.error().message());
+    stream.clear_error();
+    return std::nullopt;
+  }
   return model;
 }
 

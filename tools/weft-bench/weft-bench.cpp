@@ -35,22 +35,22 @@ static int run(int argc, char **argv) {
       ->required();
   app.add_option("--prompt-tokens", options.promptTokens,
                  "Tokens of the prompt; 0: none")
-      ->check(CLI::Range(int64_t(0), most))
+      ->check(tools::wholeNumber(0, most))
       ->capture_default_str();
   app.add_option("--generate-tokens", options.generateTokens,
                  "Tokens to generate; 0: none")
-      ->check(CLI::Range(int64_t(0), most))
+      ->check(tools::wholeNumber(0, most))
       ->capture_default_str();
   app.add_option("--depth", options.depth,
                  "Tokens in the cache before the prompt")
-      ->check(CLI::Range(int64_t(0), most))
+      ->check(tools::wholeNumber(0, most))
       ->capture_default_str();
   app.add_option("--repeat", options.repeat, "Timed repetitions")
-      ->check(CLI::Range(int64_t(1), int64_t(10000)))
+      ->check(tools::wholeNumber(1, 10000))
       ->capture_default_str();
   app.add_option("--tokens-per-step", options.tokensPerStep,
                  "Longer prompts are computed in pieces of this size")
-      ->check(CLI::Range(int64_t(1), most))
+      ->check(tools::wholeNumber(1, most))
       ->capture_default_str();
   app.add_option("--threads", options.threads,
                  "Of the kernels (default: one per usable core)");

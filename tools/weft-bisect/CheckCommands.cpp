@@ -18,199 +18,25 @@ using namespace weft::bisect;
 
 CommandChecker::CommandChecker(func::FuncOp fused, rt::Session &session,
                                ReferenceRunner &runner,
-                               const WeightSource &weights, Options options)
+                               const WeightSource &weights, Options options,
+                               ExpertChoices &choices)
     : fused(fused), session(session), runner(runner), weights(weights),
-      options(std::move(options)),
-      dispatches(fused.getOps<DispatchOp>().begin(),
-                 fused.getOps<DispatchOp>().end()) {}
+      options(std::move(options)), choices(choices),
+      match(fused, session.getPlan()) {}
 
 CommandChecker::~CommandChecker() = default;
 
-//===----------------------------------------------------------------------===//
-// Does the plan fit the model?
-//===----------------------------------------------------------------------===//
-
-static rt::Status mismatch(const std::string &what) {
-  return rt::Status::invalid(
-      what + "; the plan was compiled from another model, by another version "
-             "or with other options: compile it again, or give the options it "
-             "was compiled with (--no-fuse, --dtype, --context)");
-}
-
-static std::string getCommandName(size_t index, const rt::Command &command) {
-  return "command " + std::to_string(index) + " '" + command.label + "'";
-}
-
 rt::Status CommandChecker::verify() {
-  const rt::Plan &plan = session.getPlan();
-  std::string name = fused.getSymName().str();
-  rt::Result<uint32_t> index = rt::findEntry(plan, name);
-  if (!index)
-    return index.getStatus();
-  entry = &plan.entries[*index];
-  if (entry->commands.size() != dispatches.size())
-    return mismatch("the plan's entry '" + name + "' has " +
-                    std::to_string(entry->commands.size()) +
-                    " commands, the model has " +
-                    std::to_string(dispatches.size()));
-  rows.resize(dispatches.size());
-  for (size_t i = 0; i < dispatches.size(); ++i)
-    if (rt::Status s = verifyCommand(i); !s)
-      return s;
-  if (rt::Status s = verifyStates(); !s)
+  if (rt::Status s = match.verify(); !s)
     return s;
-  checkWiring();
-  return rt::Status::ok();
-}
-
-rt::Status CommandChecker::verifyCommand(size_t index) {
-  const rt::Command &command = entry->commands[index];
-  DispatchOp dispatch = dispatches[index];
-  if (command.kind != rt::CommandKind::Launch ||
-      command.label != dispatch.getLabel())
-    return mismatch(getCommandName(index, command) + " should be '" +
-                    dispatch.getLabel().str() + "'");
-  size_t buffers = dispatch.getInputs().size();
-  for (unsigned i = 0; i < dispatch.getNumResults(); ++i)
-    buffers += !dispatch.getTiedInput(i);
-  if (command.buffers.size() != buffers)
-    return mismatch(getCommandName(index, command) + " has " +
-                    std::to_string(command.buffers.size()) +
-                    " buffers, expected " + std::to_string(buffers));
-  for (auto [buffer, input] : llvm::zip(command.buffers, dispatch.getInputs()))
-    if (rt::Status s = verifyBuffer(index, buffer, input.getType()); !s)
-      return s;
-  for (unsigned i = 0; i < dispatch.getNumResults(); ++i)
-    if (rt::Status s = verifyBuffer(index, getResultBuffer(index, i),
-                                    dispatch.getResult(i).getType());
-        !s)
-      return s;
-  const rt::Kernel &kernel = session.getPlan().kernels[command.kernel];
-  CommandRow &row = rows[index];
-  row.label = command.label;
-  row.kernel = kernel.name;
-  row.program = kernel.program;
-  return rt::Status::ok();
-}
-
-/// Whether a tensor of the plan is one of the model's type.
-static bool fits(rt::DType dtype, const std::vector<rt::Expr> &shape,
-                 RankedTensorType type) {
-  if (getDType(type.getElementType()) != dtype ||
-      shape.size() != size_t(type.getRank()))
-    return false;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    if (type.isDynamicDim(dim)
-            ? shape[dim].isConstant()
-            : shape[dim] != rt::Expr::constant(type.getDimSize(dim)))
-      return false;
-  return true;
-}
-
-static std::string print(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
-rt::Status CommandChecker::verifyBuffer(size_t index, uint32_t number,
-                                        Type type) {
-  const rt::Buffer &buffer = entry->buffers[number];
-  if (fits(buffer.dtype, buffer.shape, cast<RankedTensorType>(type)))
-    return rt::Status::ok();
-  return mismatch(getCommandName(index, entry->commands[index]) +
-                  " has the buffer '" + buffer.name + "' of " +
-                  rt::getName(buffer.dtype) + " " +
-                  rt::formatShape(buffer.shape, session.getPlan()) +
-                  ", expected " + print(type));
-}
-
-rt::Status CommandChecker::verifyStates() {
-  for (BlockArgument argument : fused.getArguments()) {
-    auto name = fused.getArgAttrOfType<StringAttr>(
-        argument.getArgNumber(), WeftDialect::getStateAttrName());
-    if (!name)
-      continue;
-    bool isFound =
-        llvm::any_of(session.getPlan().states, [&](const rt::State &state) {
-          return state.name == name.getValue() &&
-                 fits(state.dtype, state.shape,
-                      cast<RankedTensorType>(argument.getType()));
-        });
-    if (!isFound)
-      return mismatch("the plan has no state '" + name.getValue().str() +
-                      "' of " + print(argument.getType()));
+  for (const rt::Command &command : match.getEntry().commands) {
+    const rt::Kernel &kernel = session.getPlan().kernels[command.kernel];
+    CommandRow &row = rows.emplace_back();
+    row.label = command.label;
+    row.kernel = kernel.name;
+    row.program = kernel.program;
   }
   return rt::Status::ok();
-}
-
-/// Every tensor of the model must lie in one buffer: a command reads what the
-/// command of the model's producer wrote, and arguments and results of the
-/// entry are in the buffers of their names. Constants are compared when they
-/// are read.
-void CommandChecker::checkWiring() {
-  llvm::DenseMap<Value, uint32_t> buffers;
-  auto findBuffer = [&](rt::BufferKind kind, StringAttr name) {
-    auto it = llvm::find_if(entry->buffers, [&](const rt::Buffer &buffer) {
-      return buffer.kind == kind && buffer.name == name.getValue();
-    });
-    return uint32_t(it - entry->buffers.begin());
-  };
-  for (BlockArgument argument : fused.getArguments()) {
-    unsigned index = argument.getArgNumber();
-    if (auto name = fused.getArgAttrOfType<StringAttr>(
-            index, WeftDialect::getNameAttrName()))
-      buffers[argument] = findBuffer(rt::BufferKind::Input, name);
-    else if (auto state = fused.getArgAttrOfType<StringAttr>(
-                 index, WeftDialect::getStateAttrName()))
-      buffers[argument] = findBuffer(rt::BufferKind::State, state);
-  }
-  wiringNotes.assign(dispatches.size(), "");
-  auto expect = [&](size_t command, uint32_t found, uint32_t expected,
-                    StringRef verb) {
-    if (found == expected || !wiringNotes[command].empty())
-      return;
-    wiringNotes[command] =
-        (verb + " '" + entry->buffers[found].name + "' where the model has " +
-         (expected < entry->buffers.size()
-              ? "'" + entry->buffers[expected].name + "'"
-              : std::string("a tensor that the plan lacks")))
-            .str();
-  };
-  for (auto [index, dispatch] : llvm::enumerate(dispatches)) {
-    for (auto [buffer, input] :
-         llvm::zip(entry->commands[index].buffers, dispatch.getInputs()))
-      if (auto it = buffers.find(input); it != buffers.end())
-        expect(index, buffer, it->second, "reads");
-    for (OpResult result : dispatch->getResults())
-      buffers[result] = getResultBuffer(index, result.getResultNumber());
-  }
-  Operation *terminator = fused.getBody().front().getTerminator();
-  for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
-    auto name = fused.getResultAttrOfType<StringAttr>(
-        index, WeftDialect::getNameAttrName());
-    auto state = fused.getResultAttrOfType<StringAttr>(
-        index, WeftDialect::getStateAttrName());
-    auto dispatch = value.getDefiningOp<DispatchOp>();
-    if (!dispatch || (!name && !state))
-      continue;
-    size_t command = llvm::find(dispatches, dispatch) - dispatches.begin();
-    expect(command, buffers.lookup(value),
-           name ? findBuffer(rt::BufferKind::Output, name)
-                : findBuffer(rt::BufferKind::State, state),
-           "writes");
-  }
-}
-
-uint32_t CommandChecker::getResultBuffer(size_t command, unsigned result) {
-  DispatchOp dispatch = dispatches[command];
-  const std::vector<uint32_t> &buffers = entry->commands[command].buffers;
-  if (std::optional<unsigned> tied = dispatch.getTiedInput(result))
-    return buffers[*tied];
-  size_t position = dispatch.getInputs().size();
-  for (unsigned i = 0; i < result; ++i)
-    position += !dispatch.getTiedInput(i);
-  return buffers[position];
 }
 
 //===----------------------------------------------------------------------===//
@@ -223,7 +49,7 @@ static uint64_t hash(ArrayRef<uint8_t> bytes) {
 
 rt::Result<ReferenceTensor> CommandChecker::copyBuffer(uint32_t number,
                                                        Type type, Place place) {
-  const rt::Buffer &buffer = entry->buffers[number];
+  const rt::Buffer &buffer = match.getEntry().buffers[number];
   Type elementType = getElementTypeOrSelf(type);
   SmallVector<int64_t> shape;
   size_t bytes = getElementBytes(elementType);
@@ -247,11 +73,13 @@ rt::Result<ReferenceTensor> CommandChecker::copyBuffer(uint32_t number,
 /// wrong one differs; its bytes are compared once.
 rt::Status CommandChecker::readParam(size_t command, size_t input,
                                      Place place) {
-  Operation *constant = dispatches[command].getInputs()[input].getDefiningOp();
+  Operation *constant =
+      match.getDispatch(command).getInputs()[input].getDefiningOp();
   if (!constant || constant->getNumOperands() != 0)
-    return mismatch(getCommandName(command, entry->commands[command]) +
-                    " reads a constant where the model has a computed tensor");
-  uint32_t buffer = entry->commands[command].buffers[input];
+    return mismatch(
+        getCommandName(command, match.getEntry().commands[command]) +
+        " reads a constant where the model has a computed tensor");
+  uint32_t buffer = match.getEntry().commands[command].buffers[input];
   if (checkedParams.contains(buffer)) {
     auto type = cast<RankedTensorType>(constant->getResult(0).getType());
     ReferenceTensor tensor;
@@ -270,7 +98,7 @@ rt::Status CommandChecker::readParam(size_t command, size_t input,
   if (stored == tensor->bytes)
     checkedParams.insert(buffer);
   else if (note.empty())
-    note = "the plan's '" + entry->buffers[buffer].name +
+    note = "the plan's '" + match.getEntry().buffers[buffer].name +
            "' is not what the model has";
   inputs.push_back(*tensor);
   return rt::Status::ok();
@@ -280,11 +108,11 @@ rt::Status
 CommandChecker::captureInputs(size_t command,
                               function_ref<Place(uint32_t)> getPlace) {
   inputs.clear();
-  note = wiringNotes[command];
-  DispatchOp dispatch = dispatches[command];
+  note = match.getWiringNote(command);
+  DispatchOp dispatch = match.getDispatch(command);
   for (auto [position, value] : llvm::enumerate(dispatch.getInputs())) {
-    uint32_t buffer = entry->commands[command].buffers[position];
-    if (entry->buffers[buffer].kind == rt::BufferKind::Param) {
+    uint32_t buffer = match.getEntry().commands[command].buffers[position];
+    if (match.getEntry().buffers[buffer].kind == rt::BufferKind::Param) {
       if (rt::Status s = readParam(command, position, getPlace(buffer)); !s)
         return s;
       continue;
@@ -296,7 +124,7 @@ CommandChecker::captureInputs(size_t command,
     auto it = written.find(buffer);
     if (note.empty() && it != written.end() &&
         it->second.hash != hash(tensor->bytes))
-      note = "'" + entry->buffers[buffer].name +
+      note = "'" + match.getEntry().buffers[buffer].name +
              "' was overwritten after command " +
              std::to_string(it->second.command) + " had written it";
     inputs.push_back(*tensor);
@@ -310,7 +138,7 @@ CommandChecker::captureInputs(size_t command,
 
 rt::Status CommandChecker::check(const rt::CommandEvent &event) {
   size_t index = event.commandIndex;
-  DispatchOp dispatch = dispatches[index];
+  DispatchOp dispatch = match.getDispatch(index);
   auto getPlace = [&](uint32_t buffer) {
     return Place{event.bufferData[buffer], event.bufferBytes[buffer]};
   };
@@ -329,13 +157,13 @@ rt::Status CommandChecker::check(const rt::CommandEvent &event) {
 
   std::vector<NamedTensor> found, expected;
   for (auto [number, result] : llvm::enumerate(dispatch.getResults())) {
-    uint32_t buffer = getResultBuffer(index, number);
+    uint32_t buffer = match.getResultBuffer(index, number);
     rt::Result<ReferenceTensor> tensor =
         copyBuffer(buffer, result.getType(), getPlace(buffer));
     if (!tensor)
       return tensor.getStatus();
     written[buffer] = {hash(tensor->bytes), index};
-    const std::string &name = entry->buffers[buffer].name;
+    const std::string &name = match.getEntry().buffers[buffer].name;
     if (tensor->shape != (*results)[number].shape)
       return rt::Status::internal(
           "'" + name + "' has the shape " + rt::formatShape(tensor->shape) +
@@ -345,6 +173,9 @@ rt::Status CommandChecker::check(const rt::CommandEvent &event) {
     expected.push_back({name, (*results)[number]});
   }
 
+  choices.addPlan(stepNumber, dispatch, lookup, [&](OpResult result) {
+    return found[result.getResultNumber()].tensor;
+  });
   CommandRow row = rows[index];
   row.target = event.target;
   row.step = stepNumber;
@@ -353,7 +184,7 @@ rt::Status CommandChecker::check(const rt::CommandEvent &event) {
       expected, found, options.tolerance.value_or(getTolerance(dispatch)));
   if (rt::Status s = record(index, std::move(row), found, expected); !s)
     return s;
-  if (index + 1 == dispatches.size())
+  if (index + 1 == match.getCount())
     return rt::Status::ok();
   return captureInputs(index + 1, getPlace);
 }
@@ -387,12 +218,13 @@ rt::Result<std::string> CommandChecker::save(size_t command,
   std::string folder = options.saveFolder + "/step-" +
                        std::to_string(stepNumber) + ".command-" +
                        std::to_string(command) + "." +
-                       makeFileName(entry->commands[command].label);
+                       makeFileName(match.getEntry().commands[command].label);
   std::vector<NamedTensor> given;
   for (auto [position, tensor] : llvm::enumerate(inputs)) {
-    uint32_t buffer = entry->commands[command].buffers[position];
+    uint32_t buffer = match.getEntry().commands[command].buffers[position];
     given.push_back(
-        {std::to_string(position) + "." + entry->buffers[buffer].name, tensor});
+        {std::to_string(position) + "." + match.getEntry().buffers[buffer].name,
+         tensor});
   }
   for (auto [prefix, tensors] :
        {std::pair<StringRef, ArrayRef<NamedTensor>>("input", given),
@@ -404,7 +236,7 @@ rt::Result<std::string> CommandChecker::save(size_t command,
   auto file = openOutputFile(path, &message);
   if (!file)
     return rt::Status(rt::StatusCode::Io, message);
-  file->os() << *dispatches[command].getOperation() << "\n";
+  file->os() << *match.getDispatch(command).getOperation() << "\n";
   file->keep();
   return folder;
 }
@@ -461,7 +293,7 @@ rt::Result<std::vector<NamedTensor>> CommandChecker::runStep() {
   }
 
   std::vector<rt::Argument> in, out;
-  for (const rt::Buffer &buffer : entry->buffers) {
+  for (const rt::Buffer &buffer : match.getEntry().buffers) {
     if (buffer.kind != rt::BufferKind::Input)
       continue;
     auto it = step->inputs.find(buffer.name);
@@ -489,18 +321,18 @@ rt::Result<std::vector<NamedTensor>> CommandChecker::runStep() {
                     *getDType(output.tensor.elementType),
                     {output.tensor.shape.data(), output.tensor.shape.size()}}});
 
-  if (!dispatches.empty())
+  if (match.getCount() != 0)
     if (rt::Status s = captureInputs(
             0, [&](uint32_t buffer) { return getFirstPlace(buffer); });
         !s)
       return s;
-  if (rt::Status s = session.run(entry->name, in, out, given); !s)
+  if (rt::Status s = session.run(match.getEntry().name, in, out, given); !s)
     return s;
   return outputs;
 }
 
 CommandChecker::Place CommandChecker::getFirstPlace(uint32_t number) {
-  const rt::Buffer &buffer = entry->buffers[number];
+  const rt::Buffer &buffer = match.getEntry().buffers[number];
   if (buffer.kind == rt::BufferKind::Param) {
     const rt::DeviceMemory &memory =
         session.getProgram().getParam(buffer.index);

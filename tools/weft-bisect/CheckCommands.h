@@ -1,18 +1,18 @@
 //===- CheckCommands.h - weft-bisect: a plan command by command -*- C++ -*-===//
 //
-// Every dispatch of the fuse phase is one command of the plan, in the same
-// order. While the plan runs, each command's dispatch is computed by the
-// reference on the very inputs that the command has, so that an error of one
-// command does not show in those behind it.
+// While the plan runs, each command's dispatch is computed by the reference on
+// the very inputs that the command has, so that an error of one command does
+// not show in those behind it.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef WEFT_TOOLS_WEFTBISECT_CHECKCOMMANDS_H
 #define WEFT_TOOLS_WEFTBISECT_CHECKCOMMANDS_H
 
-#include "dialects/Weft/WeftDialect.h"
 #include "runtime/Exec/Session.h"
 #include "tools/weft-bisect/Compare.h"
+#include "tools/weft-bisect/ExpertChoices.h"
+#include "tools/weft-bisect/MatchCommands.h"
 #include "tools/weft-bisect/Steps.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -40,19 +40,19 @@ struct FirstBad {
   std::string savedTo;
 };
 
-/// Checks one entry of one session. `session`, `runner` and `weights` outlive
-/// it. Not thread-safe.
+/// Checks one entry of one session. What it is given by reference
+/// outlives it; `choices` learns the experts that the plan takes. Not
+/// thread-safe.
 class CommandChecker {
 public:
   CommandChecker(mlir::func::FuncOp fused, rt::Session &session,
                  ReferenceRunner &runner, const WeightSource &weights,
-                 Options options);
+                 Options options, ExpertChoices &choices);
   ~CommandChecker();
   CommandChecker(const CommandChecker &) = delete;
   CommandChecker &operator=(const CommandChecker &) = delete;
 
-  /// InvalidArgument if the commands of the plan are not the dispatches of the
-  /// model: it was compiled from another model or with other options.
+  /// As CommandMatch::verify.
   rt::Status verify();
 
   /// Runs the plan on the steps in order and checks every command. Gives what
@@ -71,10 +71,6 @@ private:
     int64_t bytes;
   };
 
-  rt::Status verifyCommand(size_t index);
-  rt::Status verifyBuffer(size_t index, uint32_t buffer, mlir::Type type);
-  rt::Status verifyStates();
-  void checkWiring();
   rt::Result<ReferenceTensor> copyBuffer(uint32_t buffer, mlir::Type type,
                                          Place place);
   rt::Status captureInputs(size_t command,
@@ -90,17 +86,14 @@ private:
   rt::Result<std::string> save(size_t command,
                                llvm::ArrayRef<NamedTensor> found,
                                llvm::ArrayRef<NamedTensor> expected);
-  uint32_t getResultBuffer(size_t command, unsigned result);
 
   mlir::func::FuncOp fused;
   rt::Session &session;
   ReferenceRunner &runner;
   const WeightSource &weights;
   Options options;
-  const rt::Entry *entry = nullptr;
-  std::vector<DispatchOp> dispatches;
-  /// By command, what is wrong with where its tensors come from; or empty.
-  std::vector<std::string> wiringNotes;
+  ExpertChoices &choices;
+  CommandMatch match;
   std::vector<CommandRow> rows;
   std::optional<FirstBad> firstBad;
 

@@ -26,7 +26,7 @@ template <typename T> static T load(const uint8_t *bytes) {
 
 /// Element `index` as a number that holds it exactly (i64 is not used by
 /// models).
-static double getElement(const ReferenceTensor &tensor, size_t index) {
+double weft::bisect::getElement(const ReferenceTensor &tensor, size_t index) {
   Type type = tensor.elementType;
   const uint8_t *bytes = tensor.bytes.data() + index * getElementBytes(type);
   if (type.isF32())

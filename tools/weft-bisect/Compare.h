@@ -42,6 +42,9 @@ struct Difference {
   std::string describe(llvm::StringRef found, llvm::StringRef expected) const;
 };
 
+/// An element by its row-major index, of any type that models have.
+double getElement(const ReferenceTensor &tensor, size_t index);
+
 /// Compares element by element. NaNs equal NaNs only; integers must be equal.
 Difference compare(const ReferenceTensor &expected,
                    const ReferenceTensor &found, double tolerance,

@@ -111,6 +111,7 @@ PhaseComparer::runSteps(func::FuncOp entry, ArrayRef<Step> steps,
   std::vector<NamedTensor> outputs;
   llvm::MapVector<StringAttr, ReferenceTensor> states;
   for (auto [number, step] : llvm::enumerate(steps)) {
+    size_t stepNumber = number; // Lambdas take no structured bindings.
     std::vector<ReferenceTensor> arguments;
     for (BlockArgument argument : entry.getArguments()) {
       unsigned index = argument.getArgNumber();
@@ -134,7 +135,12 @@ PhaseComparer::runSteps(func::FuncOp entry, ArrayRef<Step> steps,
                                    getElementTypeOrSelf(argument.getType())));
     }
     FailureOr<std::vector<ReferenceTensor>> results =
-        runner.run(entry, arguments, step.symbols, weights, progress);
+        runner.run(entry, arguments, step.symbols, weights,
+                   [&](Operation *op, ReferenceRunner::Lookup tensors) {
+                     if (auto dispatch = dyn_cast<DispatchOp>(op))
+                       choices.addReference(stepNumber, dispatch, tensors);
+                     progress();
+                   });
     if (failed(results))
       return failure();
     for (auto [index, result] : llvm::enumerate(*results)) {

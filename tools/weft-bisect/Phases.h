@@ -4,6 +4,7 @@
 #define WEFT_TOOLS_WEFTBISECT_PHASES_H
 
 #include "tools/weft-bisect/Compare.h"
+#include "tools/weft-bisect/ExpertChoices.h"
 #include "tools/weft-bisect/Steps.h"
 
 #include "mlir/IR/OwningOpRef.h"
@@ -23,13 +24,14 @@ struct PhaseRow {
   Difference difference;
 };
 
-/// Compares what each phase made with what the one before it made. `runner` and
-/// `weights` outlive it.
+/// Compares what each phase made with what the one before it made. What it is
+/// given by reference outlives it; `choices` learns the experts that the
+/// reference takes.
 class PhaseComparer {
 public:
   PhaseComparer(ReferenceRunner &runner, const WeightSource &weights,
-                const Options &options)
-      : runner(runner), weights(weights), options(options) {}
+                const Options &options, ExpertChoices &choices)
+      : runner(runner), weights(weights), options(options), choices(choices) {}
 
   /// The modules to compare, which outlive the comparer. InvalidArgument if one
   /// has no entry of that name.
@@ -59,6 +61,7 @@ private:
   ReferenceRunner &runner;
   const WeightSource &weights;
   const Options &options;
+  ExpertChoices &choices;
   llvm::ArrayRef<PhaseModule> modules;
   std::vector<mlir::func::FuncOp> entries; ///< Of the modules.
   std::vector<PhaseRow> rows;

@@ -83,6 +83,20 @@ static void printFirstBad(const FirstBad &bad, std::ostream &out) {
     out << "  Its tensors are in " << bad.savedTo << ".\n";
 }
 
+/// What to say where the plan differs and no command is to blame.
+static void printRounding(const std::optional<ChoiceDifference> &choice,
+                          std::ostream &out) {
+  out << "Every command computes what it should from its inputs and gets the "
+         "right ones: what differs is\nrounding that adds up";
+  if (choice)
+    out << ", until a near tie of experts is decided otherwise and a token "
+           "goes elsewhere:\n  "
+        << choice->describe() << ".\n";
+  else
+    out << ".\n";
+  out << "Compare in f32 (--dtype f32), or with other tokens.\n";
+}
+
 void Report::print(std::ostream &out) const {
   out << model << ": " << ids.size() << " tokens in " << steps
       << (steps == 1 ? " step" : " steps") << ", " << commands.size()
@@ -99,11 +113,7 @@ void Report::print(std::ostream &out) const {
   if (firstBad)
     printFirstBad(*firstBad, out);
   else if (phase && phase == &phases.back())
-    out << "Every command computes what it should from its inputs and gets "
-           "the right ones: what differs is\nrounding that adds up. Where a "
-           "model chooses experts, a near tie that is rounded otherwise "
-           "sends a\ntoken elsewhere; compare in f32 (--dtype f32), or with "
-           "other tokens.\n";
+    printRounding(firstChoice, out);
   if (isSame())
     out << "No difference: the plan computes what the model means.\n";
 }
@@ -164,6 +174,16 @@ void Report::printJson(llvm::raw_ostream &out) const {
         printRow(json, firstBad->command, firstBad->row);
         if (!firstBad->savedTo.empty())
           json.attribute("saved_to", firstBad->savedTo);
+      });
+    if (firstChoice)
+      json.attributeObject("first_choice", [&] {
+        json.attribute("step", int64_t(firstChoice->step));
+        json.attribute("token", firstChoice->row);
+        json.attribute("label", firstChoice->label);
+        json.attribute("reference", llvm::json::Array(firstChoice->reference));
+        json.attribute("plan", llvm::json::Array(firstChoice->plan));
+        json.attribute("gap", toJson(firstChoice->gap));
+        json.attribute("drift", toJson(firstChoice->drift));
       });
     json.attributeArray("phases", [&] {
       for (const PhaseRow &row : phases)

@@ -18,6 +18,8 @@ struct Report {
   std::vector<PhaseRow> phases; ///< The plan is the last one.
   std::vector<CommandRow> commands;
   std::optional<FirstBad> firstBad;
+  /// Where plan and reference first took different experts.
+  std::optional<ChoiceDifference> firstChoice;
 
   /// The first phase that differs from the one before; null if none does.
   const PhaseRow *findBadPhase() const;

@@ -5,10 +5,10 @@
 #include "runtime/Llm/LanguageModel.h"
 #include "tools/common/ExitCodes.h"
 #include "tools/common/ProgressBar.h"
+#include "tools/model/Messages.h"
 #include "tools/model/ModelOptions.h"
 #include "tools/weft-bisect/Report.h"
 
-#include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/InitLLVM.h"
@@ -161,11 +161,12 @@ rt::Result<Report> makeReport(const ImportedModel &model,
   options.saveFolder = saveFolder;
   options.saveAll = saveAll;
   ReferenceRunner runner(*phases.back().module.get().getContext());
-  PhaseComparer comparer(runner, *model.source, options);
+  ExpertChoices choices;
+  PhaseComparer comparer(runner, *model.source, options, choices);
   if (rt::Status s = comparer.setModules(phases, getEntryName(meta)); !s)
     return s;
   CommandChecker checker(comparer.getLastEntry(), **session, runner,
-                         *model.source, options);
+                         *model.source, options, choices);
   if (rt::Status s = checker.verify(); !s)
     return s;
 
@@ -191,6 +192,7 @@ rt::Result<Report> makeReport(const ImportedModel &model,
   report.phases = comparer.takeRows();
   report.commands = checker.getRows();
   report.firstBad = checker.getFirstBad();
+  report.firstChoice = choices.getFirst();
   return report;
 }
 
@@ -226,7 +228,7 @@ int run() {
   // A message is about the model; the whole module behind it would hide it.
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
-  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  tools::MessageHandler messages(toolName, sources, &context);
 
   std::optional<ImportedModel> model =
       modelOptions.import(toolName, modelOptions.input);

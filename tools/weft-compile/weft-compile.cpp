@@ -5,11 +5,10 @@
 #include "compiler/Target/Cuda/KernelCache.h"
 #include "tools/common/ExitCodes.h"
 #include "tools/common/ProgressBar.h"
+#include "tools/model/Messages.h"
 #include "tools/model/ModelOptions.h"
 
 #include "mlir/IR/AsmState.h"
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
@@ -25,6 +24,8 @@ using namespace weft;
 namespace cl = llvm::cl;
 
 namespace {
+
+constexpr const char *toolName = "weft-compile";
 
 cl::OptionCategory category("Options of weft-compile");
 
@@ -103,18 +104,17 @@ constexpr const char *overview =
     "70 a bug in Weft.\n";
 
 int usage(const llvm::Twine &message) {
-  return tools::reportUsage("weft-compile", message);
+  return tools::reportUsage(toolName, message);
 }
 
 int diagnosed(const llvm::Twine &message) {
-  return tools::reportDiagnosed("weft-compile", message);
+  return tools::reportDiagnosed(toolName, message);
 }
 
 /// What is wrong with IR that the user gave has been explained.
 int compilationFailed(const PhaseRun &run) {
-  return compileFrom.empty()
-             ? tools::reportFailedCompilation("weft-compile", run)
-             : tools::exitDiagnosed;
+  return compileFrom.empty() ? tools::reportFailedCompilation(toolName, run)
+                             : tools::exitDiagnosed;
 }
 
 /// Options that only CUDA targets have.
@@ -166,6 +166,11 @@ int run() {
     return usage("give either MODEL or --synthesize CONFIG");
   if (!toIr && output.empty())
     return usage("give the artifact to write with -o FILE.weft");
+  if (!toIr && output == "-")
+    return usage("an artifact does not go to standard output; give a file");
+  if (!weightsFrom.empty() && !fromIr)
+    return usage("--weights goes with --compile-from; without it, MODEL is the "
+                 "checkpoint");
   PhaseRun phases;
   phases.last = getPhases().size() - 1;
   for (auto [name, isFrom] :
@@ -194,24 +199,16 @@ int run() {
   // A message is about the model; the whole module behind it would hide it.
   mlirContext.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
-  SourceMgrDiagnosticHandler diagnostics(sources, &mlirContext);
-  if (remarks) {
-    remark::RemarkCategories categories;
-    categories.passed = categories.missed = categories.analysis =
-        categories.failed = ".*";
-    if (failed(remark::enableOptimizationRemarks(
-            mlirContext, nullptr,
-            std::make_unique<remark::RemarkEmittingPolicyAll>(), categories,
-            /*printAsEmitRemarks=*/true)))
-      return tools::exitInternal;
-  }
+  tools::MessageHandler messages(toolName, sources, &mlirContext);
+  if (remarks && failed(tools::printRemarks(toolName, mlirContext)))
+    return tools::exitInternal;
 
   std::optional<ImportedModel> model;
   OwningOpRef<ModuleOp> module;
   StringRef checkpoint =
       fromIr ? StringRef(weightsFrom) : StringRef(modelOptions.input);
   if (!checkpoint.empty() || !modelOptions.synthesize.empty()) {
-    model = modelOptions.import("weft-compile", checkpoint, reportJson);
+    model = modelOptions.import(toolName, checkpoint, reportJson);
     if (!model)
       return tools::exitDiagnosed;
   }
@@ -272,5 +269,5 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   if (!cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs()))
     return tools::exitUsage;
-  return tools::runMain("weft-compile", run);
+  return tools::runMain(toolName, run);
 }

@@ -5,6 +5,7 @@
 #include "tools/common/CommandLine.h"
 #include "tools/weft-dump/Dump.h"
 
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -43,12 +44,13 @@ struct Options {
 /// Splits NAME=VALUE; the message tells CLI11's user what was expected.
 std::pair<std::string, int64_t> parseSymbol(const std::string &text) {
   size_t equals = text.find('=');
-  int64_t value = 0;
-  if (equals == 0 || equals == std::string::npos ||
-      !CLI::detail::lexical_cast(text.substr(equals + 1), value))
+  std::optional<int64_t> value;
+  if (equals != 0 && equals != std::string::npos)
+    value = tools::parseWholeNumber(std::string_view(text).substr(equals + 1));
+  if (!value)
     throw CLI::ValidationError("--symbol: '" + text +
                                "' is not NAME=NUMBER, as cache_blocks=64");
-  return {text.substr(0, equals), value};
+  return {text.substr(0, equals), *value};
 }
 
 void declareOptions(CLI::App &app, Options &options) {
@@ -70,20 +72,20 @@ void declareOptions(CLI::App &app, Options &options) {
   sizes
       ->add_option("--context", options.sizes.context,
                    "Tokens of each sequence (default: the model's limit)")
-      ->check(CLI::PositiveNumber);
+      ->check(tools::wholeNumber(1));
   sizes
       ->add_option("--sequences", options.sizes.sequences,
                    "Sequences at the same time (default: 1)")
-      ->check(CLI::PositiveNumber);
+      ->check(tools::wholeNumber(1));
   sizes
       ->add_option("--tokens", options.sizes.tokens,
                    "Tokens in one step (default: 512 or the plan's limit with "
                    "--memory, 1 with --kernels)")
-      ->check(CLI::PositiveNumber);
+      ->check(tools::wholeNumber(1));
   sizes
       ->add_option("--threads", options.threads,
                    "Threads, for their scratch memory (default: one per core)")
-      ->check(CLI::Range(1u, ThreadPool::maxThreads));
+      ->check(tools::wholeNumber(1, ThreadPool::maxThreads));
   sizes
       ->add_option_function<std::vector<std::string>>(
           "--symbol",
@@ -93,6 +95,12 @@ void declareOptions(CLI::App &app, Options &options) {
           },
           "Value of any symbol of the plan; may be repeated")
       ->type_name("NAME=VALUE");
+  app.callback([&options, sizes] {
+    bool anySize = std::ranges::any_of(
+        sizes->get_options(), [](const CLI::Option *o) { return bool(*o); });
+    if (anySize && !options.memory && !options.kernels)
+      throw CLI::ValidationError("sizes go with --memory or --kernels");
+  });
 }
 
 void printJson(const Json &json) {

@@ -4,30 +4,44 @@
 
 #include "runtime/Exec/Trace.h"
 #include "runtime/Llm/LanguageModel.h"
+#include "tools/weft-run/Interrupt.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <iterator>
+#include <cstring>
+#include <memory>
 #include <sstream>
 
 using namespace weft;
 using namespace weft::rt;
 
 static Result<std::string> readPromptFile(const std::string &path) {
-  std::ifstream file;
-  if (path != "-") {
-    file.open(path, std::ios::binary);
-    if (!file)
-      return Status::notFound("cannot open the prompt file '" + path + "'");
+  // Far above any context; a device would fill the memory.
+  constexpr size_t maxBytes = size_t(64) << 20;
+  bool isInput = path == "-";
+  std::string name =
+      isInput ? "standard input" : "the prompt file '" + path + "'";
+  auto close = [&](std::FILE *file) {
+    if (!isInput)
+      std::fclose(file);
+  };
+  std::unique_ptr<std::FILE, decltype(close)> file(
+      isInput ? stdin : std::fopen(path.c_str(), "rb"), close);
+  if (!file)
+    return Status::notFound("cannot open " + name + ": " +
+                            std::strerror(errno));
+  std::string text;
+  char buffer[65536];
+  while (size_t count = std::fread(buffer, 1, sizeof(buffer), file.get())) {
+    text.append(buffer, count);
+    if (text.size() > maxBytes)
+      return Status::limit(name + " has more than " + std::to_string(maxBytes) +
+                           " bytes, the most that a prompt may have");
   }
-  std::istream &in = path == "-" ? std::cin : file;
-  std::string text((std::istreambuf_iterator<char>(in)),
-                   std::istreambuf_iterator<char>());
-  if (in.bad())
-    return Status::io("cannot read the prompt file '" + path + "'");
+  if (std::ferror(file.get()))
+    return Status::io("cannot read " + name + ": " + std::strerror(errno));
   return text;
 }
 
@@ -171,7 +185,8 @@ static void printToken(const LanguageModel &model, const TokenEvent &event) {
 static Result<TextResult> generate(const LanguageModel &model,
                                    GenerationSession &session,
                                    const Prompt &prompt,
-                                   const TextOptions &options, Output &output) {
+                                   const TextOptions &options, Output &output,
+                                   const Interrupt &interrupt) {
   Generator &generator = session.getGenerator();
   TextRequest request;
   request.sequence = generator.addSequence();
@@ -192,15 +207,16 @@ static Result<TextResult> generate(const LanguageModel &model,
     for (int32_t id : prompt.ids)
       start += (start.empty() ? "" : " ") + std::to_string(id);
   }
-  output.write(start);
   if (options.logProbabilities)
     std::fprintf(stderr, "position\tid\tlog probability\ttoken\n");
+  output.write(start);
   request.onPiece = [&](const TextPiece &piece) {
     if (piece.token && options.logProbabilities)
       printToken(model, *piece.token);
-    if (!asIds)
-      return output.write(piece.text);
-    return !piece.token || output.write(" " + std::to_string(piece.token->id));
+    bool ok = !asIds ? output.write(piece.text)
+                     : !piece.token ||
+                           output.write(" " + std::to_string(piece.token->id));
+    return ok && !interrupt.isRequested();
   };
   Result<TextResult> result = session.generateText(request);
   output.write("\n");
@@ -236,13 +252,18 @@ Status weft::runText(const TextOptions &options) {
     (*session)->getSession().addHook(trace->makeHook());
   }
   Output output;
+  Interrupt interrupt;
   Result<TextResult> result =
-      generate(**model, **session, *prompt, options, output);
+      generate(**model, **session, *prompt, options, output, interrupt);
   if (!result)
     return result.getStatus();
   printSummary((*session)->getGenerator().getTimes(), result->tokens);
   if (trace)
     if (Status s = trace->close(); !s)
       return s;
-  return output.getStatus();
+  if (Status s = output.getStatus(); !s)
+    return s;
+  return interrupt.isRequested()
+             ? Status(StatusCode::Cancelled, "cancelled by Ctrl-C")
+             : Status::ok();
 }

@@ -33,7 +33,8 @@ struct TextOptions {
 };
 
 /// Writes prompt and generated text to standard output as it comes, and
-/// everything else to standard error.
+/// everything else to standard error. SIGINT ends the text after the current
+/// token, with the status Cancelled.
 rt::Status runText(const TextOptions &options);
 
 } // namespace weft

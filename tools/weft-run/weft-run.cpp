@@ -5,6 +5,8 @@
 #include "tools/weft-run/RunEntry.h"
 #include "tools/weft-run/RunText.h"
 
+#include <set>
+
 using namespace weft;
 
 static constexpr const char *kDescription =
@@ -24,9 +26,9 @@ is greedy if it has none; --temperature 0 is always greedy. The same seed gives
 the same text on any number of threads.
 
 Finish reasons: stop (end-of-sequence id or --stop), length (--max-tokens),
-context_full, cancelled.
+context_full, cancelled (Ctrl-C; a second one ends the program at once).
 Exit codes: 0 done, 1 an error that is explained on standard error, 2 wrong
-command line, 70 a bug in Weft.)";
+command line, 70 a bug in Weft, 130 cancelled by Ctrl-C.)";
 
 /// Splits "name=value" of --input, --output and --symbol.
 static std::pair<std::string, std::string> splitPair(const std::string &option,
@@ -38,13 +40,24 @@ static std::pair<std::string, std::string> splitPair(const std::string &option,
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+/// Throws if a name is given twice: one of the two would be ignored.
+template <typename Value>
+static void
+rejectRepeated(const std::string &option,
+               const std::vector<std::pair<std::string, Value>> &pairs) {
+  std::set<std::string> names;
+  for (const auto &[name, value] : pairs)
+    if (!names.insert(name).second)
+      throw CLI::ValidationError(option, "'" + name + "' is given twice");
+}
+
 static std::pair<std::string, int64_t> splitSymbol(const std::string &text) {
   auto [name, value] = splitPair("--symbol", text);
-  int64_t number = 0;
-  if (!CLI::detail::lexical_cast(value, number))
+  std::optional<int64_t> number = tools::parseWholeNumber(value);
+  if (!number)
     throw CLI::ValidationError("--symbol",
                                "expected name=number, got '" + text + "'");
-  return {name, number};
+  return {name, *number};
 }
 
 static std::string checkDevice(const std::string &name) {
@@ -62,13 +75,14 @@ static void addTextOptions(CLI::App &app, TextOptions &text) {
 
   const char *how = "How to continue";
   app.add_option("--max-tokens", text.maxTokens, "Most tokens to generate")
-      ->check(CLI::NonNegativeNumber)
+      ->check(tools::wholeNumber(0))
       ->capture_default_str()
       ->group(how);
   app.add_option("--temperature", text.temperature,
                  "0: always the likeliest token; 1: as the model says")
       ->group(how);
   app.add_option("--top-k", text.topK, "Only the K likeliest tokens (0: all)")
+      ->check(tools::wholeNumber(0))
       ->group(how);
   app.add_option("--top-p", text.topP,
                  "Only the likeliest tokens that reach this sum (1: all)")
@@ -100,9 +114,11 @@ static void addTextOptions(CLI::App &app, TextOptions &text) {
   app.add_option("--context", text.contextLength,
                  "Most tokens of prompt and text; memory grows with it "
                  "(default: what the run needs, at most the model's)")
+      ->check(tools::wholeNumber(1))
       ->group(how);
   app.add_option("--tokens-per-step", text.tokensPerStep,
                  "Longer prompts are computed in pieces of this size")
+      ->check(tools::wholeNumber(1))
       ->capture_default_str()
       ->group(how);
   app.add_flag("--output-ids", text.outputIds,
@@ -134,6 +150,9 @@ static void checkOptions(const TextOptions &text, EntryOptions &entry,
     entry.outputs.push_back(splitPair("--output", pair));
   for (const std::string &pair : symbols)
     entry.symbols.push_back(splitSymbol(pair));
+  rejectRepeated("--input", entry.inputs);
+  rejectRepeated("--output", entry.outputs);
+  rejectRepeated("--symbol", entry.symbols);
   entry.plan = text.plan;
   entry.threads = text.threads;
   entry.device = text.device;

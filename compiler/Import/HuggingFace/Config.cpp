@@ -165,6 +165,24 @@ static void readGenerationConfig(const json::Value *generation,
   readSampling(reader, config.generation);
 }
 
+/// An ignored key that is not there is a spelling mistake; one that the model
+/// needs was not ignored.
+static void checkIgnored(ArrayRef<std::string> keys,
+                         ArrayRef<const ConfigReader *> readers,
+                         ImportReport &report) {
+  for (StringRef key : keys) {
+    auto isPresent = [&](const ConfigReader *r) { return r->isPresent(key); };
+    auto wasRead = [&](const ConfigReader *r) { return r->wasRead(key); };
+    if (none_of(readers, isPresent))
+      report.warning("--ignore-config-key", "'" + key + "'",
+                     "a key of the config", "there is none of this name");
+    else if (any_of(readers, wasRead))
+      report.warning("--ignore-config-key", "'" + key + "'",
+                     "a key that Weft does not know",
+                     "the model needs this one, so its value is used");
+  }
+}
+
 /// Some configs write -1 for "there is no such token".
 static void checkTokens(ModelConfig &config, ImportReport &report) {
   erase_if(config.eosTokenIds, [](int64_t id) { return id < 0; });
@@ -211,8 +229,10 @@ parseConfigObject(const json::Object &object, const ConfigOptions &options,
       inner.markKnown({key});
     config = parseFamilyConfig(inner, *family, options);
     inner.reportUnknown(unknownAdvice);
+    checkIgnored(options.ignoredKeys, {&reader, &inner}, report);
   } else {
     config = parseFamilyConfig(reader, *family, options);
+    checkIgnored(options.ignoredKeys, {&reader}, report);
   }
   reader.reportUnknown(unknownAdvice);
   return config;
@@ -238,26 +258,28 @@ std::optional<ModelConfig> parseHuggingFaceConfig(const json::Value &config,
   return result;
 }
 
-std::optional<ModelConfig> parseHuggingFaceConfig(StringRef config,
-                                                  StringRef generation,
-                                                  const ConfigOptions &options,
-                                                  ImportReport &report) {
+std::optional<ModelConfig>
+parseHuggingFaceConfig(StringRef config, std::optional<StringRef> generation,
+                       const ConfigOptions &options, ImportReport &report) {
+  size_t errorsBefore = report.getErrorCount();
   Expected<json::Value> parsed = parseJson(config);
   if (!parsed)
-    report.error("config.json", toString(parsed.takeError()), "JSON");
+    report.unreadable("config.json", parsed.takeError(), "JSON");
   std::optional<json::Value> parsedGeneration;
-  if (!generation.empty()) {
-    if (Expected<json::Value> value = parseJson(generation))
+  if (generation) {
+    if (Expected<json::Value> value = parseJson(*generation))
       parsedGeneration = std::move(*value);
     else
-      report.error("generation_config.json", toString(value.takeError()),
-                   "JSON");
+      report.unreadable("generation_config.json", value.takeError(), "JSON");
   }
   if (!parsed)
     return std::nullopt;
-  return parseHuggingFaceConfig(*parsed,
-                                parsedGeneration ? &*parsedGeneration : nullptr,
-                                options, report);
+  auto result = parseHuggingFaceConfig(
+      *parsed, parsedGeneration ? &*parsedGeneration : nullptr, options,
+      report);
+  if (report.getErrorCount() != errorsBefore)
+    return std::nullopt;
+  return result;
 }
 
 } // namespace weft

@@ -36,11 +36,11 @@ parseHuggingFaceConfig(const llvm::json::Value &config,
                        const llvm::json::Value *generation,
                        const ConfigOptions &options, ImportReport &report);
 
-/// The same from the texts of the files; an empty `generation`: no such file.
-std::optional<ModelConfig> parseHuggingFaceConfig(llvm::StringRef config,
-                                                  llvm::StringRef generation,
-                                                  const ConfigOptions &options,
-                                                  ImportReport &report);
+/// The same from the texts of the files; no `generation`: no such file.
+std::optional<ModelConfig>
+parseHuggingFaceConfig(llvm::StringRef config,
+                       std::optional<llvm::StringRef> generation,
+                       const ConfigOptions &options, ImportReport &report);
 
 } // namespace weft
 

@@ -18,6 +18,7 @@ static std::optional<int64_t> asInteger(const json::Value &value) {
 
 const json::Value *ConfigReader::get(StringRef key) {
   known.insert(key);
+  read.insert(key);
   return object.get(key);
 }
 

@@ -31,6 +31,9 @@ public:
   /// Whether the key is present, null or not.
   bool isPresent(llvm::StringRef key) const { return object.get(key); }
 
+  /// Whether the key's value was asked for.
+  bool wasRead(llvm::StringRef key) const { return read.contains(key); }
+
   /// The value of a key, null if it is absent. Counts as reading it.
   const llvm::json::Value *get(llvm::StringRef key);
 
@@ -75,7 +78,7 @@ private:
   const llvm::json::Object &object;
   std::string where;
   ImportReport &report;
-  llvm::StringSet<> known;
+  llvm::StringSet<> known, read;
 };
 
 } // namespace weft

@@ -149,13 +149,14 @@ void FamilyParser::readContextLength() {
   config.contextLength =
       options.contextLength ? options.contextLength : config.maxPositions;
   bool learned = config.family == Family::Gpt2 || config.family == Family::Bert;
-  if (config.contextLength < 1 || config.contextLength > maxConfigPositions ||
+  if (config.contextLength < 1 || config.contextLength > maxContextLength ||
       (learned && config.contextLength > config.maxPositions))
     reader.getReport().error(
         "context length", Twine(config.contextLength),
         "a number from 1 to " +
-            Twine(learned ? config.maxPositions : maxConfigPositions),
-        learned ? "the model has a learned embedding for each position" : "");
+            Twine(learned ? config.maxPositions : maxContextLength),
+        learned ? "the model has a learned embedding for each position"
+                : "choose one with --context");
 }
 
 /// All layers attend to a window, or all attend to everything. Where the config

@@ -14,6 +14,8 @@ namespace weft {
 /// overflow.
 inline constexpr int64_t maxConfigSize = int64_t(1) << 24;
 inline constexpr int64_t maxConfigPositions = int64_t(1) << 31;
+/// What the runtime takes.
+inline constexpr int64_t maxContextLength = int64_t(1) << 30;
 inline constexpr int64_t maxConfigLayers = 1024;
 inline constexpr int64_t maxConfigExperts = 1024;
 

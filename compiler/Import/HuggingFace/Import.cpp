@@ -42,8 +42,7 @@ static std::string readOrReport(const Folder &folder, StringRef name,
   auto text = folder.readText(name, maxBytes);
   if (text)
     return std::move(*text);
-  report.error(folder.getPath() + "/" + name, toString(text.takeError()),
-               expected);
+  report.unreadable(folder.getPath() + "/" + name, text.takeError(), expected);
   return "";
 }
 
@@ -52,8 +51,9 @@ static std::optional<Folder> openFolder(StringRef path, bool followLinks,
   auto folder = Folder::open(path, followLinks);
   if (folder)
     return std::move(*folder);
-  report.error(path, toString(folder.takeError()),
-               "a checkpoint folder with config.json and model.safetensors");
+  report.unreadable(
+      path, folder.takeError(),
+      "a checkpoint folder with config.json and model.safetensors");
   return std::nullopt;
 }
 
@@ -66,7 +66,7 @@ static std::optional<ModelConfig> readConfig(const Folder &folder,
                    "the config.json of a Hugging Face checkpoint");
   if (report.getErrorCount() != errorsBefore)
     return std::nullopt;
-  std::string generation;
+  std::optional<std::string> generation;
   if (folder.exists("generation_config.json"))
     generation = readOrReport(folder, "generation_config.json", maxConfigBytes,
                               report, "a readable file");
@@ -119,13 +119,14 @@ static std::optional<ModelConfig> findConfig(StringRef path,
   for (const auto &builtin : builtinConfigs)
     if (builtin.name == path) {
       model.name = path.str();
-      return parseHuggingFaceConfig(builtin.text, "", options.config, report);
+      return parseHuggingFaceConfig(builtin.text, std::nullopt, options.config,
+                                    report);
     }
   bool isFile = sys::fs::is_regular_file(path);
   if (!isFile && !sys::fs::is_directory(path)) {
     report.error("--synthesize", "'" + path + "'",
                  "a config.json, a folder with one, or one of " +
-                     join(getBuiltinConfigs(), " "));
+                     join(getBuiltinConfigs(), ", "));
     return std::nullopt;
   }
   StringRef folderPath = path;
@@ -142,7 +143,7 @@ static std::optional<ModelConfig> findConfig(StringRef path,
   }
   std::string text = readOrReport(*folder, sys::path::filename(path),
                                   maxConfigBytes, report, "a config");
-  return parseHuggingFaceConfig(text, "", options.config, report);
+  return parseHuggingFaceConfig(text, std::nullopt, options.config, report);
 }
 
 std::optional<ImportedModel> synthesizeModel(StringRef path, uint64_t seed,
@@ -157,7 +158,7 @@ std::optional<ImportedModel> synthesizeModel(StringRef path, uint64_t seed,
   model.weights = describeWeights(model.config, nullptr);
   auto source = SynthesizedWeights::create(model.config, model.weights, seed);
   if (!source) {
-    report.error(path, toString(source.takeError()), "a model of smaller size");
+    report.unreadable(path, source.takeError(), "a smaller model");
     return std::nullopt;
   }
   model.source = std::move(*source);

@@ -2,6 +2,8 @@
 
 #include "compiler/Import/HuggingFace/RopeConfig.h"
 
+#include "compiler/Import/Json.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -25,10 +27,9 @@ static std::optional<RopeType> parseType(StringRef name, bool isPhi3) {
   return isPhi3 && type == RopeType::Yarn ? RopeType::Longrope : type;
 }
 
-static void requirePositive(ConfigReader &reader, StringRef key, double value,
-                            double min = 0) {
-  if (!(value > min) || !std::isfinite(value))
-    reader.reject(key, "a number greater than " + Twine(int64_t(min)));
+static void requirePositive(ConfigReader &reader, StringRef key, double value) {
+  if (!(value > 0) || !std::isfinite(value))
+    reader.reject(key, "a number greater than 0");
 }
 
 /// The factor; an absent one is an error unless there is a fallback.
@@ -137,7 +138,10 @@ static RopeTable parseTable(ConfigReader &reader, const RopeDefaults &defaults,
   reader.markKnown({"type", "rope_type"});
 
   p.theta = reader.getDouble("rope_theta", theta);
-  requirePositive(reader, "rope_theta", p.theta, 1);
+  // The value may come from outside the object.
+  if (!(p.theta > 1) || !std::isfinite(p.theta))
+    reader.getReport().error(reader.getWhere() + ": rope_theta",
+                             printJson(p.theta), "a number greater than 1");
   partial = reader.getDouble("partial_rotary_factor", partial);
   bool isShare = partial > 0 && partial <= 1;
   p.rotarySize = isShare ? static_cast<int64_t>(config.headSize * partial) : 0;

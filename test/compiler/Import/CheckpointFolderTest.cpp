@@ -112,7 +112,7 @@ TEST(CheckpointFolder, A7MissingAndDuplicateTensors) {
   TemporaryFolder folder;
   EXPECT_THAT(refuseIndex(folder, R"({"a":"shard.safetensors",)"
                                   R"("b":"none.safetensors"})"),
-              HasSubstr("none.safetensors: found cannot open"));
+              HasSubstr("none.safetensors: cannot open"));
   EXPECT_THAT(refuseIndex(folder, R"({"a":"shard.safetensors",)"
                                   R"("b":"shard.safetensors"})"),
               HasSubstr("weight_map: 'b': found no such tensor"));

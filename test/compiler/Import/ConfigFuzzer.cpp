@@ -20,8 +20,8 @@ static void checkTable(const RopeTable &table) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   ImportReport report;
   auto config = parseHuggingFaceConfig(
-      llvm::StringRef(reinterpret_cast<const char *>(data), size), "", {},
-      report);
+      llvm::StringRef(reinterpret_cast<const char *>(data), size), std::nullopt,
+      {}, report);
   check(config.has_value() != report.hasErrors());
   if (!config)
     return 0;

@@ -404,6 +404,48 @@ TEST(Config, ContextBeyondTheModelsLimitIsAWarning) {
                         "256"));
 }
 
+TEST(Config, ContextIsWhatTheRuntimeTakes) {
+  EXPECT_EQ(accept(load("gemma2"), {.contextLength = 8}).contextLength, 8);
+  EXPECT_THAT(refuse(load("llama"), {.contextLength = (1ll << 30) + 1}),
+              HasSubstr("context length: found 1073741825, expected a number "
+                        "from 1 to 1073741824; choose one with --context"));
+}
+
+TEST(Config, ThetaIsNamedWhereverItStands) {
+  for (const char *key : {"rope_theta", "rope_parameters"}) {
+    Object object = load("llama");
+    object.erase("rope_parameters");
+    object.erase("rope_theta");
+    object[key] =
+        key == llvm::StringRef("rope_theta")
+            ? Value(0.5)
+            : Value(Object{{"rope_type", "default"}, {"rope_theta", 0.5}});
+    EXPECT_THAT(refuse(object), HasSubstr("rope_theta: found 0.5, expected a "
+                                          "number greater than 1"));
+  }
+}
+
+TEST(Config, IgnoredKeysThatIgnoreNothingAreToldAbout) {
+  ImportReport report;
+  ConfigOptions options;
+  options.ignoredKeys = {"use_magic", "use_magik", "hidden_size"};
+  EXPECT_TRUE(parseHuggingFaceConfig(Value(with("llama", "use_magic", true)),
+                                     nullptr, options, report));
+  EXPECT_EQ(print(report),
+            "warning: --ignore-config-key: found 'use_magik', expected a key "
+            "of the config; there is none of this name\n"
+            "warning: --ignore-config-key: found 'hidden_size', expected a key "
+            "that Weft does not know; the model needs this one, so its value "
+            "is used\n");
+}
+
+TEST(Config, EmptyGenerationConfigIsNoneToo) {
+  ImportReport report;
+  EXPECT_FALSE(
+      parseHuggingFaceConfig(R"({"model_type": "llama"})", "", {}, report));
+  EXPECT_THAT(print(report), HasSubstr("error: generation_config.json: "));
+}
+
 TEST(Config, GenerationConfigHasTheLastWord) {
   ImportReport report;
   auto config = parseHuggingFaceConfig(

@@ -52,13 +52,19 @@ TEST(ImportReport, TellsEverythingAsTextAndJson) {
   EXPECT_FALSE(report.hasErrors());
   EXPECT_FALSE(bool(report.takeError()));
   report.error("b\n", "x", "y");
+  report.unreadable("c", llvm::createStringError("cannot open 'c'"), "z", "go");
   EXPECT_EQ(print(report), "warning: a: found 1, expected 2; ignored\n"
-                           "error: b\\x0a: found x, expected y\n");
+                           "error: b\\x0a: found x, expected y\n"
+                           "error: c: cannot open 'c'; expected z; go\n");
   EXPECT_EQ(llvm::toString(report.takeError()),
-            "error: b\\x0a: found x, expected y");
+            "error: b\\x0a: found x, expected y\n"
+            "error: c: cannot open 'c'; expected z; go");
   llvm::json::Value json = report.toJson();
-  EXPECT_EQ(json.getAsObject()->getInteger("errors"), 1);
-  EXPECT_EQ(json.getAsObject()->getArray("problems")->size(), 2u);
+  EXPECT_EQ(json.getAsObject()->getInteger("errors"), 2);
+  const llvm::json::Array &problems = *json.getAsObject()->getArray("problems");
+  ASSERT_EQ(problems.size(), 3u);
+  EXPECT_EQ(problems[1].getAsObject()->getString("found"), "x");
+  EXPECT_EQ(problems[2].getAsObject()->getString("reason"), "cannot open 'c'");
 }
 
 TEST(ImportReport, StaysSmall) {

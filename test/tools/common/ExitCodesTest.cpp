@@ -19,6 +19,10 @@ TEST(ExitCodes, FollowTheStatus) {
   CaptureStderr();
   EXPECT_EQ(tools::finish("weft-x", rt::Status::internal("oh")), 70);
   GetCapturedStderr();
+  CaptureStderr();
+  EXPECT_EQ(tools::finish("weft-x", {rt::StatusCode::Cancelled, "stopped"}),
+            130);
+  EXPECT_EQ(GetCapturedStderr(), "weft-x: stopped\n");
 }
 
 TEST(ExitCodes, ExceptionsAreBugsExceptForMemory) {

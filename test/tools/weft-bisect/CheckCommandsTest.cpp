@@ -75,7 +75,7 @@ protected:
     runner = std::make_unique<ReferenceRunner>(*context);
     checker = std::make_unique<CommandChecker>(
         fused->lookupSymbol<mlir::func::FuncOp>("step"), *session, *runner,
-        *model->source, Options());
+        *model->source, Options(), choices);
     rt::Status verified = checker->verify();
     ASSERT_TRUE(verified) << verified.getMessage();
   }
@@ -94,6 +94,7 @@ protected:
   std::vector<Step> steps;
   std::unique_ptr<rt::Session> session;
   std::unique_ptr<ReferenceRunner> runner;
+  ExpertChoices choices;
   std::unique_ptr<CommandChecker> checker;
 };
 

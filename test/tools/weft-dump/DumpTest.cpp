@@ -163,6 +163,7 @@ TEST_F(DumpTest, WrongOptionsAreUsageErrors) {
   expectFails("", 2, "FILE");
   expectFails(path + " --no-such-option", 2, "--help");
   expectFails(path + " --memory --kernels", 2, "--help");
+  expectFails(path + " --context 5", 2, "sizes go with --memory or --kernels");
   expectFails(path + " --memory --tokens 0", 2, "--tokens");
   expectFails(path + " --memory --tokens many", 2, "--tokens");
   expectFails(path + " --memory --symbol rows", 2, "NAME=NUMBER");

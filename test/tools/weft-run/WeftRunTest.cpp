@@ -4,12 +4,16 @@
 #include "test/runtime/Support/RunCommand.h"
 #include "tools/common/Npy.h"
 
+#include <csignal>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace weft;
@@ -135,7 +139,19 @@ TEST_F(WeftRunTest, ErrorsSayWhatIsWrong) {
   expect("--no-such-option", 2, "--help");
   expect("--prompt a --temperature=-1", 1, "temperature is -1");
   expect("--prompt a --top-p 2", 1, "top-p is 2");
-  expect("--prompt a --max-tokens=-1", 2, "--max-tokens");
+  expect("--prompt a --max-tokens=-1", 2,
+         "--max-tokens: found '-1', expected a whole number of at least 0");
+  // More than 64 bits hold is not the largest number.
+  expect("--prompt a --max-tokens=99999999999999999999", 2, "--max-tokens");
+  expect("--prompt a --context 0", 2, "--context: found '0'");
+  expect("--prompt a --tokens-per-step 1.5", 2, "--tokens-per-step");
+  expect("--prompt a --top-k=-1", 2, "--top-k: found '-1'");
+  expect("--entry step --input x=a --input x=b", 2, "'x' is given twice");
+  expect("--entry step --symbol tokens=99999999999999999999", 2,
+         "expected name=number");
+  expect("--prompt-file '" + folder + "'", 1, "Is a directory");
+  expect("--prompt-file - <&-", 1, "cannot read standard input");
+  expect("--prompt-file /dev/zero", 1, "has more than 67108864 bytes");
   expect("--ids '1 x'", 1, "has 'x'");
   expect("--ids 264", 1, "the vocabulary has the ids 0 to 263");
   expect("--ids ''", 1, "the prompt is empty");
@@ -153,6 +169,52 @@ TEST_F(WeftRunTest, FullDiskIsAnError) {
   test::CommandResult result = run("--prompt Once >/dev/full");
   EXPECT_EQ(result.exitCode, 1);
   EXPECT_THAT(readFile("stderr"), HasSubstr("standard output"));
+}
+
+/// A pipe with room for the prompt only stops the program in the middle of its
+/// text, so that the signal always comes there.
+TEST_F(WeftRunTest, InterruptEndsTheTextInGoodOrder) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  int size = fcntl(ends[1], F_SETPIPE_SZ, 4096);
+  ASSERT_GT(size, 4);
+  std::string filler(size_t(size) - 4, '.');
+  ASSERT_EQ(write(ends[1], filler.data(), filler.size()),
+            ssize_t(filler.size()));
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    dup2(open((folder + "/stderr").c_str(), O_WRONLY | O_CREAT, 0600),
+         STDERR_FILENO);
+    close(ends[0]);
+    close(ends[1]);
+    std::string trace = folder + "/t.json", file = plan();
+    execl(WEFT_RUN, WEFT_RUN, file.c_str(), "--prompt", "Once", "--ignore-eos",
+          "--max-tokens", "90", "--trace", trace.c_str(), nullptr);
+    _exit(127);
+  }
+  close(ends[1]);
+  int waiting = 0;
+  while (waiting < size && waitpid(child, nullptr, WNOHANG) == 0)
+    ASSERT_EQ(ioctl(ends[0], FIONREAD, &waiting), 0);
+  kill(child, SIGINT);
+  std::string output;
+  char chunk[4096];
+  while (ssize_t count = read(ends[0], chunk, sizeof(chunk))) {
+    ASSERT_GT(count, 0);
+    output.append(chunk, size_t(count));
+  }
+  close(ends[0]);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_EQ(output.substr(filler.size(), 4), "Once");
+  EXPECT_LT(output.size(), filler.size() + 20);
+  EXPECT_THAT(readFile("stderr"), AllOf(HasSubstr("finish reason: cancelled"),
+                                        HasSubstr("cancelled by Ctrl-C")));
+  EXPECT_TRUE(nlohmann::json::accept(readFile("t.json")));
 }
 
 TEST_F(WeftRunTest, MissingAndDamagedPlansAreErrors) {
