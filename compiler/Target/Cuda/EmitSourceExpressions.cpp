@@ -179,8 +179,10 @@ static std::string unsignedName(Type type) {
 }
 
 Expr SourcePrinter::unsignedCast(Value operand, StringRef element) {
-  Type type = elementType(operand);
-  return {unsignedName(type) + "(" + value(operand, element).text + ")"};
+  Expr expr = value(operand, element);
+  if (!expr.bits.empty())
+    return {expr.bits, expr.bitsLevel};
+  return {unsignedName(elementType(operand)) + "(" + expr.text + ")"};
 }
 
 /// The integer constant, if it is one (also as a vector of equal elements).
@@ -191,19 +193,27 @@ static std::optional<APInt> getConstant(Value value) {
   return std::nullopt;
 }
 
-Expr SourcePrinter::wrapped(Operation *op, StringRef symbol,
+Expr SourcePrinter::wrapped(Operation *op, StringRef symbol, Level level,
                             StringRef element) {
   Value lhs = op->getOperand(0), rhs = op->getOperand(1);
   Type type = elementType(lhs);
   std::optional<APInt> number = getConstant(rhs);
-  std::string right;
+  Expr left = unsignedCast(lhs, element), right = value(rhs, element);
   if (number && number->isNegative())
-    right =
-        unsignedName(type) + "(" + std::to_string(number->getSExtValue()) + ")";
-  else
-    right = value(rhs, element).as(Level::Unary);
-  return {printType(type) + "(" + unsignedCast(lhs, element).text + " " +
-          symbol.str() + " " + right + ")"};
+    right = {unsignedName(type) + "(" + right.text + ")"};
+  else if (!right.bits.empty())
+    right = {right.bits, right.bitsLevel};
+  // Operands of bit operations are easier to read apart.
+  Level least = level == Level::Bits ? Level::Unary : level;
+  std::string bits = left.as(least) + " " + symbol.str() + " " +
+                     right.as(std::min(Level(int(least) + 1), Level::Primary));
+  Expr result = {printType(type) + "(" + bits + ")"};
+  // Narrower numbers are computed as int, which has more bits.
+  if (type.getIntOrFloatBitWidth() >= 32) {
+    result.bits = bits;
+    result.bitsLevel = level;
+  }
+  return result;
 }
 
 Expr SourcePrinter::compare(arith::CmpIOp op, StringRef element) {
@@ -241,8 +251,9 @@ Expr SourcePrinter::compare(arith::CmpIOp op, StringRef element) {
             level};
   if (isEquality || isSigned || isBool)
     return binary(op, symbol, level, element);
-  return {unsignedCast(op.getLhs(), element).text + " " + symbol.str() + " " +
-              unsignedCast(op.getRhs(), element).text,
+  return {unsignedCast(op.getLhs(), element).as(Level::Additive) + " " +
+              symbol.str() + " " +
+              unsignedCast(op.getRhs(), element).as(Level::Additive),
           level};
 }
 
@@ -317,17 +328,19 @@ std::optional<Expr> SourcePrinter::integerOp(OpResult result,
                             arith::IntegerOverflowFlags::nsw) &&
          type.getIntOrFloatBitWidth() >= 32))
       return binary(op, symbol, level, element);
-    return wrapped(op, symbol, element);
+    return wrapped(op, symbol, level, element);
   };
-  // Operations whose operands are taken as unsigned.
-  auto asUnsigned = [&](StringRef symbol) -> Expr {
-    std::optional<APInt> number = getConstant(op->getOperand(1));
-    std::string right = number && number->isNonNegative()
-                            ? value(op->getOperand(1), element).text
-                            : unsignedCast(op->getOperand(1), element).text;
-    return {printType(type) + "(" +
-            unsignedCast(op->getOperand(0), element).text + " " + symbol.str() +
-            " " + right + ")"};
+  // Operations on unsigned numbers: the right operand is one too.
+  auto asUnsigned = [&](StringRef symbol, Level level) -> Expr {
+    if (isBool)
+      return refuse(op, "arithmetic on i1");
+    // Narrower numbers would be extended with their sign.
+    if (type.isIndex() || type.getIntOrFloatBitWidth() < 32)
+      return {printType(type) + "(" +
+              unsignedCast(op->getOperand(0), element).as(level) + " " +
+              symbol.str() + " " +
+              unsignedCast(op->getOperand(1), element).as(Level::Unary) + ")"};
+    return wrapped(op, symbol, level, element);
   };
   // int is what C++ computes with; narrower results are cut again.
   auto narrow = [&](Expr expr) -> Expr {
@@ -360,14 +373,14 @@ std::optional<Expr> SourcePrinter::integerOp(OpResult result,
     if (!type.isInteger(32))
       return refuse(op, "only i32 is supported");
     if (result.getResultNumber() == 0)
-      return wrapped(op, "*", element);
+      return wrapped(op, "*", Level::Multiplicative, element);
     bool isSigned = wide == "i64";
     auto operand = [&](int i) {
-      return isSigned ? value(op->getOperand(i), element).text
-                      : unsignedCast(op->getOperand(i), element).text;
+      Value number = op->getOperand(i);
+      return isSigned ? value(number, element) : unsignedCast(number, element);
     };
-    return {"int((" + wide.str() + "(" + operand(0) + ") * " + operand(1) +
-            ") >> 32)"};
+    return {"int((" + wide.str() + "(" + operand(0).text + ") * " +
+            operand(1).as(Level::Unary) + ") >> 32)"};
   };
   return TypeSwitch<Operation *, std::optional<Expr>>(op)
       .Case([&](arith::AddIOp add) -> Expr {
@@ -391,15 +404,19 @@ std::optional<Expr> SourcePrinter::integerOp(OpResult result,
       .Case([&](arith::ShRSIOp) {
         return binary(op, ">>", Level::Bits, element);
       })
-      .Case([&](arith::ShRUIOp) { return asUnsigned(">>"); })
+      .Case([&](arith::ShRUIOp) { return asUnsigned(">>", Level::Bits); })
       .Case([&](arith::DivSIOp) {
         return narrow(binary(op, "/", Level::Multiplicative, element));
       })
       .Case([&](arith::RemSIOp) {
         return narrow(binary(op, "%", Level::Multiplicative, element));
       })
-      .Case([&](arith::DivUIOp) { return asUnsigned("/"); })
-      .Case([&](arith::RemUIOp) { return asUnsigned("%"); })
+      .Case([&](arith::DivUIOp) {
+        return asUnsigned("/", Level::Multiplicative);
+      })
+      .Case([&](arith::RemUIOp) {
+        return asUnsigned("%", Level::Multiplicative);
+      })
       .Case([&](arith::CeilDivSIOp) { return function(prelude("ceil_div")); })
       .Case([&](arith::FloorDivSIOp) { return function(prelude("floor_div")); })
       .Case([&](arith::CeilDivUIOp) {

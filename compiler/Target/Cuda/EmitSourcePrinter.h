@@ -39,6 +39,10 @@ enum class Level {
 struct Expr {
   std::string text;
   Level level = Level::Primary;
+  /// The same number as u32 or u64, where `text` is a cast of this to the
+  /// signed type; otherwise empty.
+  std::string bits = {};
+  Level bitsLevel = Level::Primary;
 
   /// The text, in parentheses if it binds less tightly than `least`.
   std::string as(Level least) const {
@@ -106,7 +110,7 @@ private:
             llvm::StringRef element);
   std::optional<Expr> integerOp(mlir::OpResult result, llvm::StringRef element);
   /// With operands cast to unsigned, whose overflow wraps.
-  Expr wrapped(mlir::Operation *op, llvm::StringRef symbol,
+  Expr wrapped(mlir::Operation *op, llvm::StringRef symbol, Level level,
                llvm::StringRef element);
   Expr unsignedCast(mlir::Value operand, llvm::StringRef element);
   std::optional<Expr> floatOp(mlir::Operation *op, llvm::StringRef element);

@@ -52,11 +52,11 @@ cuda.kernel @integers arch "sm_80" threads 32 shared 0
   cuda.store %v6, %o[%at6] : i32, !cuda.ptr<i32, global>, index
   %v7 = arith.divui %a, %b : i32
   %at7 = arith.constant 7 : index
-  // CHECK: o[7] = int(u32(a) / u32(b));
+  // CHECK: o[7] = int(u32(a) / b);
   cuda.store %v7, %o[%at7] : i32, !cuda.ptr<i32, global>, index
   %v8 = arith.remui %a, %b : i32
   %at8 = arith.constant 8 : index
-  // CHECK: o[8] = int(u32(a) % u32(b));
+  // CHECK: o[8] = int(u32(a) % b);
   cuda.store %v8, %o[%at8] : i32, !cuda.ptr<i32, global>, index
   %v9 = arith.ceildivsi %a, %b : i32
   %at9 = arith.constant 9 : index
