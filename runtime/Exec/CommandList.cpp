@@ -206,6 +206,13 @@ Status CommandList::nameCommand(uint32_t index, const Status &status) const {
                                       "': " + status.getMessage());
 }
 
+Status CommandList::nameEntry(const Status &status) const {
+  return status ? status
+                : Status(status.getCode(), "arguments and results of entry '" +
+                                               entry.name +
+                                               "': " + status.getMessage());
+}
+
 Status CommandList::callHooks(uint32_t index, int64_t beginTime,
                               int64_t endTime,
                               std::span<const RegisteredHook> hooks) {
@@ -227,11 +234,11 @@ Status CommandList::callHooks(uint32_t index, int64_t beginTime,
 Status CommandList::issueAll() {
   if (staging)
     if (Status status = staging->uploadPacked(stream); !status)
-      return status;
+      return nameEntry(status);
   for (uint32_t i = 0; i < steps.size(); ++i)
     if (Status status = runStep(i); !status)
       return status;
-  return staging ? staging->downloadPacked(stream) : Status::ok();
+  return staging ? nameEntry(staging->downloadPacked(stream)) : Status::ok();
 }
 
 Status CommandList::issueRecorded() {
@@ -247,16 +254,6 @@ Status CommandList::issueRecorded() {
     item.recording = recorded.take();
   }
   return stream.replay(*item.recording);
-}
-
-Status CommandList::waitForAll() {
-  Status status = stream.synchronize();
-  if (status || program.getDevice().isHostMemory())
-    return status;
-  return Status(status.getCode(),
-                "a command of entry '" + entry.name +
-                    "': " + status.getMessage() +
-                    ". Run with --trace, one command at a time, to see which");
 }
 
 Status CommandList::runSteps(std::span<const RegisteredHook> hooks) {
@@ -292,7 +289,7 @@ Status CommandList::runTimed(std::span<const RegisteredHook> hooks) {
   }
   if (Status status = stream.markTime(steps.size()); !status)
     return status;
-  if (Status status = waitForAll(); !status)
+  if (Status status = nameEntry(stream.synchronize()); !status)
     return status;
   for (uint32_t i = 0; i < steps.size(); ++i) {
     Result<int64_t> begin = stream.getTime(i), end = stream.getTime(i + 1);
@@ -307,7 +304,7 @@ Status CommandList::runTimed(std::span<const RegisteredHook> hooks) {
 Status CommandList::runWatched(std::span<const RegisteredHook> hooks) {
   if (staging)
     if (Status status = staging->uploadPacked(stream); !status)
-      return status;
+      return nameEntry(status);
   const bool needsSteps =
       program.getDevice().isHostMemory() ||
       std::ranges::any_of(hooks, [](const RegisteredHook &hook) {
@@ -315,7 +312,7 @@ Status CommandList::runWatched(std::span<const RegisteredHook> hooks) {
       });
   if (Status status = needsSteps ? runSteps(hooks) : runTimed(hooks); !status)
     return status;
-  return staging ? staging->downloadPacked(stream) : Status::ok();
+  return staging ? nameEntry(staging->downloadPacked(stream)) : Status::ok();
 }
 
 Status CommandList::run(const Binder &binder,
@@ -323,7 +320,7 @@ Status CommandList::run(const Binder &binder,
   if (staging) {
     staging->packInputs(binder);
     if (Status status = staging->uploadLarge(binder, stream); !status)
-      return status;
+      return nameEntry(status);
   } else {
     for (uint32_t i = 0; i < bufferData.size(); ++i) {
       const BufferKind kind = entry.buffers[i].kind;
@@ -336,15 +333,12 @@ Status CommandList::run(const Binder &binder,
                   : stream.canRecord() ? issueRecorded()
                                        : issueAll();
   if (status && staging)
-    status = staging->downloadLarge(binder, stream);
-  if (!status) {
-    // Nothing may go on reading or writing the caller's memory.
-    (void)stream.synchronize();
-    return status;
-  }
-  if (Status done = waitForAll(); !done)
-    return done;
-  if (staging)
+    status = nameEntry(staging->downloadLarge(binder, stream));
+  // Also after a failure: nothing may go on using the caller's memory.
+  Status done = nameEntry(stream.synchronize());
+  if (status)
+    status = std::move(done);
+  if (status && staging)
     staging->unpackOutputs(binder);
-  return Status::ok();
+  return status;
 }

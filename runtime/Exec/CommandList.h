@@ -66,6 +66,8 @@ private:
   /// Likewise, with a failure that names the command.
   Status runStep(uint32_t index);
   Status nameCommand(uint32_t index, const Status &status) const;
+  /// For what is not the work of one command.
+  Status nameEntry(const Status &status) const;
   /// All commands and, where arguments are staged, the copies of the packed
   /// ones.
   Status issueAll();
@@ -75,7 +77,6 @@ private:
   Status runSteps(std::span<const RegisteredHook> hooks);
   Status callHooks(uint32_t index, int64_t beginTime, int64_t endTime,
                    std::span<const RegisteredHook> hooks);
-  Status waitForAll();
   Result<int64_t> evaluate(const Expr &expr, const std::string &owner,
                            const char *what) const;
 

@@ -91,7 +91,15 @@ Status CudaContext::activate() {
 Status CudaContext::check(Code code, std::string_view what) {
   if (code == Code::Success)
     return Status::ok();
-  std::string message = std::string(what) + " failed: " + api->describe(code);
+  // Kernels run behind the calls that issue them, so a fault of one shows at
+  // whatever is called next.
+  std::string message =
+      (isSticky(code) ? "work on the GPU failed, which showed at " : "") +
+      std::string(what) + (isSticky(code) ? ": " : " failed: ") +
+      api->describe(code);
+  if (isSticky(code))
+    message += ". Run with --trace, which does one command at a time, to see "
+               "whose fault it is";
   if (isSticky(code)) {
     std::lock_guard lock(mutex);
     if (!unusable.exchange(true))

@@ -159,7 +159,7 @@ Status CudaStream::synchronize() {
   const cuda::Code code = context->getApi().streamSynchronize(stream);
   if (code == cuda::Code::Success)
     return Status::ok();
-  return context->check(code, "work on the GPU");
+  return context->check(code, "waiting for it");
 }
 
 Status CudaStream::markTime(size_t slot) {
@@ -186,7 +186,7 @@ Status CudaStream::waitForMark(size_t slot) {
   if (Status status = context->activate(); !status)
     return status;
   return context->check(context->getApi().eventSynchronize(events[slot]),
-                        "work on the GPU");
+                        "waiting for it");
 }
 
 Result<int64_t> CudaStream::getTime(size_t slot) {

@@ -1,0 +1,299 @@
+//===- CudaSessionTest.cpp - Sessions on a driver without a GPU -----------===//
+
+#include "runtime/Device/Cuda/CudaDevice.h"
+#include "runtime/Exec/RecordingCache.h"
+#include "test/runtime/Device/Cuda/FakeCuda.h"
+#include "test/runtime/Exec/ToySession.h"
+
+#include <algorithm>
+#include <thread>
+
+using namespace weft::rt;
+using test::FakeCuda;
+using test::FakeLaunch;
+using testing::AllOf;
+using testing::HasSubstr;
+
+namespace {
+
+/// The toy plan with code for the fake GPU.
+Plan makeCudaPlan() {
+  Plan plan = toy::makePlan();
+  plan.target = "cuda:sm_90a";
+  for (Kernel &kernel : plan.kernels) {
+    Code &code = kernel.code[0];
+    code.kind = Code::Kind::Cubin;
+    code.target = "sm_90a";
+    code.bytes = std::vector<uint8_t>{'F', 'A', 'K', 'E', 0};
+    code.launch = {128, 0, 1, 0, true};
+  }
+  return plan;
+}
+
+class CudaSessionTest : public testing::Test {
+protected:
+  FakeCuda &fake = test::resetFakeCuda();
+  std::shared_ptr<Program> program;
+
+  void load(Plan plan = makeCudaPlan()) {
+    CudaOptions options;
+    options.driver = WEFT_FAKE_CUDA;
+    options.cacheFolder = "";
+    auto device = CudaDevice::create(0, options);
+    ASSERT_OK(device.getStatus());
+    auto loaded =
+        Program::load(toy::makeArtifact(std::move(plan),
+                                        {toy::makeWeight(), toy::makeBias()}),
+                      device.take());
+    ASSERT_OK(loaded.getStatus());
+    program = loaded.take();
+  }
+  std::unique_ptr<Session> makeSession(int64_t rows = 64) {
+    auto made = Session::create(program, {{{"rows", rows}, {"tokens", 16}}});
+    EXPECT_OK(made.getStatus());
+    return made.take();
+  }
+
+  /// y of two linear layers for the row `t` of a step, in double.
+  static std::vector<double> expectedRow(const Step &step, int64_t t) {
+    std::vector<double> x(step.x.begin() + t * 8, step.x.begin() + t * 8 + 8);
+    return toy::expectedLinear(toy::expectedLinear(x));
+  }
+  static void expectResults(const Step &step) {
+    for (int64_t t = 0; t < int64_t(step.slots.size()); ++t) {
+      const std::vector<double> expected = expectedRow(step, t);
+      for (int64_t i = 0; i < 8; ++i)
+        ASSERT_NEAR(step.y[t * 8 + i], expected[i], 1e-4) << t << " " << i;
+    }
+  }
+  void runAndCheck(Session &session, int64_t tokens) {
+    Step step(tokens);
+    ASSERT_OK(step.run(session));
+    expectResults(step);
+  }
+};
+
+TEST_F(CudaSessionTest, RecordsTheSecondRunAndReplaysIt) {
+  load();
+  auto session = makeSession();
+  runAndCheck(*session, 3);
+  EXPECT_EQ(fake.captures, 0u);
+  EXPECT_EQ(fake.launches.size(), 4u);
+  runAndCheck(*session, 3);
+  EXPECT_EQ(fake.captures, 1u);
+  EXPECT_EQ(fake.graphLaunches, 1u);
+  EXPECT_EQ(fake.launches.size(), 8u);
+  for (int i = 0; i < 5; ++i)
+    runAndCheck(*session, 3);
+  EXPECT_EQ(fake.captures, 1u);
+  EXPECT_EQ(fake.graphLaunches, 6u);
+  EXPECT_EQ(fake.launches.size(), 8u);
+  EXPECT_EQ(session->getRecordingCount(), 1u);
+  // A copy stands between the first two kernels, and the first follows one.
+  std::vector<bool> dependent;
+  for (size_t i = 4; i < 8; ++i) {
+    EXPECT_TRUE(fake.launches[i].isCaptured);
+    dependent.push_back(fake.launches[i].isDependent);
+  }
+  EXPECT_EQ(dependent, (std::vector<bool>{false, false, true, true}));
+}
+
+TEST_F(CudaSessionTest, ReplaysSeeTheInputsOfTheirRun) {
+  load();
+  auto session = makeSession();
+  for (int round = 0; round < 4; ++round) {
+    Step step(2);
+    for (float &x : step.x)
+      x += float(round);
+    ASSERT_OK(step.run(*session));
+    expectResults(step);
+  }
+  // memory += x of each round; sums adds its rows: in double.
+  Step last(2);
+  double expected = 0;
+  for (int round = 0; round < 4; ++round)
+    for (int64_t t = 0; t < 2; ++t)
+      expected += double(last.x[t * 8]) + round;
+  for (float &x : last.x)
+    x = 0;
+  ASSERT_OK(last.run(*session));
+  EXPECT_NEAR(last.sums[0], expected, 1e-4);
+}
+
+TEST_F(CudaSessionTest, OneCopyCarriesAllInputs) {
+  load();
+  auto session = makeSession();
+  fake.uploads = fake.downloads = 0;
+  runAndCheck(*session, 16);
+  EXPECT_EQ(fake.uploads, 1u);
+  EXPECT_EQ(fake.downloads, 1u);
+}
+
+TEST_F(CudaSessionTest, EachSetOfSizesHasItsRecording) {
+  load();
+  auto session = makeSession();
+  for (int round = 0; round < 3; ++round)
+    for (int64_t tokens = 1; tokens <= 16; ++tokens)
+      runAndCheck(*session, tokens);
+  EXPECT_EQ(fake.captures, 16u);
+  EXPECT_EQ(session->getRecordingCount(), 16u);
+  EXPECT_EQ(fake.liveGraphs, 16u);
+  session.reset();
+  EXPECT_EQ(fake.liveGraphs, 0u);
+}
+
+TEST_F(CudaSessionTest, OldRecordingsGo) {
+  RecordingCache cache;
+  const auto count = int64_t(RecordingCache::capacity);
+  for (int64_t i = 0; i < count; ++i)
+    EXPECT_EQ(cache.use({{i, 7}}).runs, 1u);
+  EXPECT_EQ(cache.use({{0, 7}}).runs, 2u);
+  EXPECT_EQ(cache.use({{count, 7}}).runs, 1u); // Drops the oldest, 1.
+  EXPECT_EQ(cache.use({{0, 7}}).runs, 3u);
+  EXPECT_EQ(cache.use({{1, 7}}).runs, 1u);
+  EXPECT_EQ(cache.getCount(), 0u);
+}
+
+TEST_F(CudaSessionTest, HooksReadBuffersStepByStep) {
+  load();
+  auto session = makeSession();
+  runAndCheck(*session, 2);
+  runAndCheck(*session, 2);
+  std::vector<std::string> labels;
+  float hidden = 0;
+  uint32_t hook = session->addHook([&](const CommandEvent &event) {
+    labels.push_back(event.command.label);
+    EXPECT_GT(event.endTime, event.beginTime);
+    if (event.commandIndex != 0)
+      return Status::ok();
+    return event.readBuffer(event.command.buffers[3],
+                            std::as_writable_bytes(std::span(&hidden, 1)));
+  });
+  Step step(2);
+  ASSERT_OK(step.run(*session));
+  expectResults(step);
+  EXPECT_EQ(labels.size(), 5u);
+  EXPECT_EQ(labels[0], "layers.0.linear");
+  const std::vector<double> x(step.x.begin(), step.x.begin() + 8);
+  EXPECT_NEAR(hidden, toy::expectedLinear(x)[0], 1e-5);
+  session->removeHook(hook);
+  const size_t replays = fake.graphLaunches;
+  runAndCheck(*session, 2);
+  EXPECT_EQ(fake.graphLaunches, replays + 1);
+}
+
+TEST_F(CudaSessionTest, HooksOfTimesLetTheDeviceWorkAhead) {
+  load();
+  auto session = makeSession();
+  std::vector<int64_t> nanoseconds;
+  session->addHook(
+      [&](const CommandEvent &event) {
+        nanoseconds.push_back(event.endTime - event.beginTime);
+        return Status::ok();
+      },
+      HookKind::Times);
+  runAndCheck(*session, 2);
+  ASSERT_EQ(nanoseconds.size(), 5u);
+  for (int64_t time : nanoseconds) // The fake's clock.
+    EXPECT_NEAR(double(time), 1000, 5);
+}
+
+TEST_F(CudaSessionTest, SessionsOfSeveralThreadsAreIndependent) {
+  load();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      auto session = makeSession(16 + i);
+      for (int round = 0; round < 20; ++round)
+        runAndCheck(*session, 1 + (round + i) % 5);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  program.reset();
+  EXPECT_EQ(fake.usedBytes, 0u);
+  EXPECT_EQ(fake.liveGraphs, 0u);
+  EXPECT_EQ(fake.liveStreams, 0u);
+  EXPECT_EQ(fake.modules, 0u);
+}
+
+TEST_F(CudaSessionTest, StatesCanBeReadAndReset) {
+  load();
+  auto session = makeSession();
+  runAndCheck(*session, 1);
+  std::vector<float> row(8);
+  auto bytes = std::as_writable_bytes(std::span(row));
+  ASSERT_OK(session->readState("memory", 0, bytes));
+  EXPECT_EQ(row, Step(1).x);
+  ASSERT_OK(session->resetStates());
+  ASSERT_OK(session->readState("memory", 0, bytes));
+  EXPECT_EQ(row, std::vector<float>(8, 0.0f));
+  EXPECT_THAT(session->readState("memory", 64 * 32 - 31, bytes).getMessage(),
+              HasSubstr("has 2048 bytes; 32 from byte 2017"));
+  EXPECT_THAT(session->readState("memo", 0, bytes).getMessage(),
+              HasSubstr("no state 'memo'"));
+}
+
+TEST_F(CudaSessionTest, ShortageSaysWhatWouldFit) {
+  load();
+  // A row has 32 bytes.
+  fake.memoryBytes = fake.usedBytes + 100 * 32 + 1024;
+  auto made = Session::create(program, {{{"rows", 4096}, {"tokens", 16}}});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.getStatus().getCode(), StatusCode::OutOfMemory);
+  // 1024 bytes are the workspace of 16 tokens.
+  EXPECT_THAT(made.getStatus().getMessage(),
+              AllOf(HasSubstr("state memory"),
+                    HasSubstr("rows=100 instead of 4096 would fit")));
+}
+
+TEST_F(CudaSessionTest, FaultNamesTheEntryAndStaysKnown) {
+  Plan plan = makeCudaPlan();
+  Kernel &sum = plan.kernels[2];
+  sum.code[0].symbol = "toy_fault";
+  sum.bufferCount = 1;
+  sum.symbolCount = 0;
+  Command &command = plan.entries[0].commands[4];
+  command.buffers.resize(1);
+  command.symbols.clear();
+  load(std::move(plan));
+  auto session = makeSession(), other = makeSession();
+  Step step(2);
+  Status status = step.run(*session);
+  EXPECT_EQ(status.getCode(), StatusCode::Internal);
+  EXPECT_THAT(status.getMessage(),
+              AllOf(HasSubstr("entry 'step'"),
+                    HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS")));
+  EXPECT_THAT(step.run(*other).getMessage(),
+              HasSubstr("cannot be used any more"));
+}
+
+TEST_F(CudaSessionTest, FaultStepByStepNamesTheCommand) {
+  Plan plan = makeCudaPlan();
+  Kernel &sum = plan.kernels[2];
+  sum.code[0].symbol = "toy_fault";
+  sum.bufferCount = 1;
+  sum.symbolCount = 0;
+  Command &command = plan.entries[0].commands[4];
+  command.buffers.resize(1);
+  command.symbols.clear();
+  load(std::move(plan));
+  auto session = makeSession();
+  session->addHook([](const CommandEvent &) { return Status::ok(); });
+  Step step(2);
+  EXPECT_THAT(step.run(*session).getMessage(),
+              AllOf(HasSubstr("command 'memory.sum' of entry 'step'"),
+                    HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS")));
+}
+
+TEST_F(CudaSessionTest, FailureWhileRecordingIsReportedAndNotFatal) {
+  load();
+  auto session = makeSession();
+  runAndCheck(*session, 2);
+  fake.failures["cuGraphInstantiateWithFlags"] = cuda::Code::OutOfMemory;
+  Step step(2);
+  EXPECT_EQ(step.run(*session).getCode(), StatusCode::OutOfMemory);
+  runAndCheck(*session, 2);
+  EXPECT_EQ(fake.graphLaunches, 1u);
+}
+
+} // namespace
