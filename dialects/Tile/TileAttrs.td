@@ -57,6 +57,9 @@ def Tile_CpuScheduleAttr : AttrDef<Tile_Dialect, "CpuSchedule",
     "int64_t":$row_block, "int64_t":$column_block,
     EnumParameter<Tile_MmaInstruction>:$mma);
   let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    bool hasSeveralItems() const { return true; }
+  }];
 }
 
 def Tile_CudaScheduleAttr : AttrDef<Tile_Dialect, "CudaSchedule",
@@ -79,6 +82,7 @@ def Tile_CudaScheduleAttr : AttrDef<Tile_Dialect, "CudaSchedule",
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t getRowPanels() const { return 1; }
+    bool hasSeveralItems() const { return false; }
     MmaInstruction getMma() const { return MmaInstruction::Fma; }
   }];
 }

@@ -27,6 +27,9 @@ def Tile_ScheduleInterface : AttrInterface<"ScheduleInterface"> {
                     "getRowUnroll">,
     InterfaceMethod<"rows of a work item", "int64_t", "getRowBlock">,
     InterfaceMethod<"columns of a work item", "int64_t", "getColumnBlock">,
+    InterfaceMethod<"whether a call may compute several work items: a thread "
+                    "of a pool does, a block of a GPU has one",
+                    "bool", "hasSeveralItems">,
     InterfaceMethod<"instruction of multiplications",
                     "::weft::tile::MmaInstruction", "getMma">
   ];

@@ -518,8 +518,9 @@ void Builder::buildEncode() {
 OwningOpRef<ModuleOp> Builder::build() {
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
   std::string meta;
-  llvm::raw_string_ostream(meta) << makeMeta(
-      config, weights.getParameterCount(), options.blockSize, options.name);
+  llvm::raw_string_ostream(meta)
+      << makeMeta(config, options.weightType.value_or(config.dtype),
+                  weights.getParameterCount(), options.blockSize, options.name);
   (*module)->setAttr(WeftDialect::getMetaAttrName(),
                      builder.getStringAttr(meta));
   builder.setInsertionPointToStart(module->getBody());

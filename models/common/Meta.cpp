@@ -20,13 +20,14 @@ static json::Value makeGeneration(const GenerationDefaults &defaults) {
   return object;
 }
 
-json::Value makeMeta(const ModelConfig &config, int64_t parameterCount,
-                     int64_t blockSize, StringRef name) {
+json::Value makeMeta(const ModelConfig &config, ElementType weightType,
+                     int64_t parameterCount, int64_t blockSize,
+                     StringRef name) {
   json::Object meta{{"format", 1},
                     {"kind", config.isEncoder() ? "encoder" : "decoder"},
                     {"family", getName(config.family)},
                     {"name", name},
-                    {"weights_dtype", getName(config.dtype)},
+                    {"weights_dtype", getName(weightType)},
                     {"vocab_size", config.vocabSize},
                     {"context_length", config.contextLength},
                     {"hidden_size", config.hiddenSize},

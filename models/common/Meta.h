@@ -10,8 +10,10 @@
 namespace weft {
 
 /// What the META section of an artifact says; runtime/Llm/ModelMeta.h reads it.
-llvm::json::Value makeMeta(const ModelConfig &config, int64_t parameterCount,
-                           int64_t blockSize, llvm::StringRef name);
+/// `weightType` is that of the plan's matrices.
+llvm::json::Value makeMeta(const ModelConfig &config, ElementType weightType,
+                           int64_t parameterCount, int64_t blockSize,
+                           llvm::StringRef name);
 
 } // namespace weft
 

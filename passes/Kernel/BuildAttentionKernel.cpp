@@ -9,8 +9,7 @@
 // In decoding the cache comes from memory, where the heads of a block lie side
 // by side. A run of one token therefore visits all key heads of the call for
 // every block before it goes on to the next: one head at a time jumps over the
-// others', which the processor's prefetchers fetch all the same (measured: 12.7
-// of 33 GB/s).
+// others', and reads memory much slower (docs/performance.md).
 //
 // Either way the keys are read in blocks of the cache by a tile.fold with the
 // softmax merge (m, l, o); the scores of a block live in registers and in a
@@ -90,7 +89,7 @@ private:
       return k.create<tile::ScratchOp>(MemRefType::get(shape, element));
     };
     Type f32 = k.builder.getF32Type();
-    int64_t heads = op.getQueryHeads();
+    int64_t heads = k.schedule.hasSeveralItems() ? op.getQueryHeads() : group;
     queries = scratch({std::max(height, heads), size}, f32);
     scores = scratch({height, block}, f32);
     maxima = scratch({heads, 1}, f32);
@@ -132,48 +131,57 @@ private:
   /// One token, all query heads of the call. The state of a head lies in
   /// scratch memory while the others have their turn.
   void buildToken(Value row) {
-    Value begin = k.mul(headBegin, group), end = k.mul(headEnd, group);
+    Value firstHead = k.mul(headBegin, group);
+    Value heads = k.mul(k.sub(headEnd, headBegin), group);
     Value zero = k.index(0);
-    k.forLoop(begin, end, 1, [&](Value head) {
-      Value q = k.load(query.matrix, {row, headColumn(head)}, {1, size});
+    k.forLoop(zero, heads, 1, [&](Value head) {
+      Value q = k.load(query.matrix, {row, headColumn(k.add(firstHead, head))},
+                       {1, size});
       k.store(k.toF32(q), queries, {head, zero});
       storeState(getInitialState(1), head);
     });
     Value position = k.loadIndex(k.getArgument(op.getPositions()), {row});
     auto [first, last] = getBlocks(position, position);
-    k.forLoop(first, last, blocksPerTurn, [&](Value turn) {
-      Value turnEnd = k.min(k.add(turn, k.index(blocksPerTurn)), last);
+    auto buildTurn = [&](Value turn, Value turnEnd) {
       k.forLoop(headBegin, headEnd, 1, [&](Value head) {
         keyHead = head;
+        Value firstRow = k.mul(k.sub(head, headBegin), group);
         int64_t height = std::min(k.schedule.getRows(), group);
         k.forColumns(group, height, [&](Value inGroup, int64_t heads) {
-          Value queryHead = k.add(k.mul(head, group), inGroup);
+          Value stateRow = k.add(firstRow, inGroup);
           Value positions = k.create<tile::SplatOp>(
               k.tileType({heads, block}, k.builder.getI32Type()),
               k.toI32(position));
-          storeState(buildFold(queryHead, heads, turn, turnEnd,
-                               loadState(queryHead, heads), positions),
-                     queryHead);
+          storeState(buildFold(stateRow, heads, turn, turnEnd,
+                               loadState(stateRow, heads), positions),
+                     stateRow);
         });
       });
-    });
-    k.forLoop(begin, end, 1, [&](Value head) {
+    };
+    if (k.schedule.hasSeveralItems())
+      k.forLoop(first, last, blocksPerTurn, [&](Value turn) {
+        buildTurn(turn, k.min(k.add(turn, k.index(blocksPerTurn)), last));
+      });
+    else
+      buildTurn(first, last);
+    k.forLoop(zero, heads, 1, [&](Value head) {
       Value o = finish(loadState(head, 1), 1);
-      k.store(k.roundTo(o, outputElement()), output, {row, k.mul(head, size)});
+      k.store(k.roundTo(o, outputElement()), output,
+              {row, k.mul(k.add(firstHead, head), size)});
     });
   }
 
-  SmallVector<Value> loadState(Value head, int64_t heads) {
+  SmallVector<Value> loadState(Value row, int64_t heads) {
     Value zero = k.index(0);
-    return {k.load(maxima, {head, zero}, {heads, 1}),
-            k.load(sums, {head, zero}, {heads, 1}),
-            k.load(results, {head, zero}, {heads, size})};
+    return {k.load(maxima, {row, zero}, {heads, 1}),
+            k.load(sums, {row, zero}, {heads, 1}),
+            k.load(results, {row, zero}, {heads, size})};
   }
 
-  void storeState(ArrayRef<Value> state, Value head) {
+  void storeState(ArrayRef<Value> state, Value row) {
     std::array<Value, 3> views = {maxima, sums, results};
     for (auto [tile, view] : llvm::zip_equal(state, views))
-      k.store(tile, view, {head, k.index(0)});
+      k.store(tile, view, {row, k.index(0)});
   }
 
   /// `valid` consecutive tokens of one query head, at most the tile's rows.

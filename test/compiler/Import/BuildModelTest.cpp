@@ -153,6 +153,16 @@ TEST(BuildModel, MetaSaysWhatTheRuntimeNeeds) {
   EXPECT_EQ((*object.getArray("eos_token_ids"))[0], 2);
 }
 
+TEST(BuildModel, MetaSaysTheTypeOfThePlansWeights) {
+  for (ElementType type : {ElementType::F32, ElementType::BF16}) {
+    auto built = build("qwen3", {.weightType = type, .name = ""});
+    auto text = (*built->module)->getAttrOfType<mlir::StringAttr>("weft.meta");
+    auto meta = parseJson(text.getValue());
+    ASSERT_TRUE(bool(meta));
+    EXPECT_EQ(meta->getAsObject()->getString("weights_dtype"), getName(type));
+  }
+}
+
 TEST(BuildModel, FusedProjectionsAreCutIntoRows) {
   // Head size 16, 4 heads: q, k and v of each head follow each other.
   EXPECT_THAT(build("gpt_neox")->print(),
