@@ -182,13 +182,29 @@ static LogicalResult verifyAccess(Operation *op, PtrType pointer, Type type) {
 
 LogicalResult LoadOp::verify() {
   if (getHint() != CacheHint::Default &&
-      getPointer().getType().getSpace() == Space::Shared)
+      getPointer().getType().getSpace() != Space::Global)
     return emitOpError("has a cache hint, but reads shared memory");
   return verifyAccess(*this, getPointer().getType(), getType());
 }
 
 LogicalResult StoreOp::verify() {
   return verifyAccess(*this, getPointer().getType(), getValue().getType());
+}
+
+LogicalResult MapClusterOp::verify() {
+  if (getPointer().getType().getElement() == getType().getElement())
+    return success();
+  return emitOpError("maps a pointer to ")
+         << getPointer().getType().getElement() << " to one to "
+         << getType().getElement();
+}
+
+LogicalResult StoreAsyncOp::verify() {
+  Type type = getValue().getType();
+  int64_t bytes = getByteSize(type);
+  if (bytes != 4 && bytes != 8 && bytes != 16)
+    return emitOpError("stores ") << bytes << " bytes; expected 4, 8 or 16";
+  return verifyAccess(*this, getPointer().getType(), type);
 }
 
 LogicalResult AtomicAddOp::verify() {
@@ -246,6 +262,20 @@ LogicalResult MBarrierInitOp::verify() {
 LogicalResult CopyAsyncOp::verify() {
   if (getBytes() != 4 && getBytes() != 8 && getBytes() != 16)
     return emitOpError("copies 4, 8 or 16 bytes, found ") << getBytes();
+  return success();
+}
+
+LogicalResult SetRegistersOp::verify() {
+  if (getCount() < 24 || getCount() > 256 || getCount() % 8 != 0)
+    return emitOpError("needs a multiple of 8 from 24 to 256, found ")
+           << getCount();
+  // Only architectures whose name says that they have no successors.
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (kernel && (*getArchNumber(kernel.getArch()) < 90 ||
+                 !kernel.getArch().ends_with("a")))
+    return emitOpError("needs an architecture such as sm_90a; the kernel is "
+                       "for ")
+           << kernel.getArch();
   return success();
 }
 

@@ -111,6 +111,20 @@ def Cuda_SharedMemoryOp : Cuda_Op<"shared_memory", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Cuda_MapClusterOp : Cuda_Op<"map_cluster", [Cuda_Hopper, Pure]> {
+  let summary = "the same place in the shared memory of a block of the cluster";
+  let description = [{
+    `mapa`. A block must not end while others may still access its memory: they
+    all end with a `cuda.cluster_barrier`.
+  }];
+  let arguments = (ins Cuda_SharedPtr:$pointer, I32:$rank);
+  let results = (outs Cuda_ClusterPtr:$result);
+  let assemblyFormat = [{
+    $pointer `rank` $rank attr-dict `:` type($pointer) `,` type($rank) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Cuda_OffsetOp : Cuda_Op<"offset", [Pure, AllTypesMatch<["pointer", "result"]>]> {
   let summary = "pointer to an element some elements further";
   let arguments = (ins Cuda_AnyPtr:$pointer, Cuda_Int:$index);
@@ -333,6 +347,35 @@ def Cuda_MBarrierWaitOp : Cuda_Op<"mbarrier_wait", [Cuda_Hopper, MemoryEffects<[
   let assemblyFormat = "$barrier `[` $index `]` `parity` $parity attr-dict `:` type($index)";
 }
 
+def Cuda_MBarrierArriveClusterOp : Cuda_Op<"mbarrier_arrive_cluster",
+    [Cuda_Hopper, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "arrives at an mbarrier of another block of the cluster";
+  let description = "Releases the thread's memory accesses to the cluster.";
+  let arguments = (ins Cuda_ClusterMBarrier:$barrier, Cuda_Int:$index);
+  let assemblyFormat = "$barrier `[` $index `]` attr-dict `:` type($index)";
+}
+
+def Cuda_StoreAsyncOp : Cuda_Op<"store_async", [Cuda_Hopper, MemoryEffects<[MemWrite]>]> {
+  let summary = "starts a store of 4, 8 or 16 bytes to another block of the cluster";
+  let description = [{
+    `st.async`: the bytes count towards the phase of an mbarrier of the block
+    that is written to.
+
+    ```mlir
+    %there = cuda.map_cluster %sums rank %next : !cuda.ptr<f32, shared>, i32 -> !cuda.ptr<f32, cluster>
+    %full = cuda.map_cluster %barriers rank %next : !cuda.ptr<i64, shared>, i32 -> !cuda.ptr<i64, cluster>
+    cuda.store_async %sum, %there[%i] complete %full[%zero] : f32, !cuda.ptr<f32, cluster>, i32, i32
+    ```
+  }];
+  let arguments = (ins Cuda_Data:$value, Cuda_ClusterPtr:$pointer, Cuda_Int:$index,
+                       Cuda_ClusterMBarrier:$barrier, Cuda_Int:$barrier_index);
+  let assemblyFormat = [{
+    $value `,` $pointer `[` $index `]` `complete` $barrier `[` $barrier_index `]`
+    attr-dict `:` type($value) `,` type($pointer) `,` type($index) `,` type($barrier_index)
+  }];
+  let hasVerifier = 1;
+}
+
 def Cuda_CopyBulkOp : Cuda_Op<"copy_bulk", [Cuda_Hopper, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "starts a copy of consecutive bytes from global to shared memory";
   let description = [{
@@ -406,6 +449,19 @@ def Cuda_LoadMatrixOp : Cuda_Op<"load_matrix", [MemoryEffects<[MemRead]>]> {
   }];
 }
 
+def Cuda_StoreMatrixOp : Cuda_Op<"store_matrix", [Cuda_Hopper, MemoryEffects<[MemWrite]>]> {
+  let summary = "writes one, two or four 8x8 matrices of 16-bit elements to shared memory";
+  let description = [{
+    `stmatrix`: the lanes hold elements and give addresses as for
+    `cuda.load_matrix`.
+  }];
+  let arguments = (ins VectorOfLengthAndType<[1, 2, 4], [I32]>:$value,
+                       Cuda_SharedPtr:$pointer, Cuda_Int:$index, UnitAttr:$transposed);
+  let assemblyFormat = [{
+    $value `,` $pointer `[` $index `]` attr-dict `:` type($value) `,` type($pointer) `,` type($index)
+  }];
+}
+
 class Cuda_Vector<int length, Type element, string builder>
     : VectorOfLengthAndType<[length], [element]>,
       BuildableType<"::mlir::VectorType::get({" # length # "}, " # builder # ")">;
@@ -445,6 +501,22 @@ def Cuda_PackOp : Cuda_Op<"pack", [Pure]> {
   let arguments = (ins TypeAttrOf<AnyTypeOf<[BF16, F16]>>:$element, F32:$low, F32:$high);
   let results = (outs I32:$result);
   let assemblyFormat = "$element $low `,` $high attr-dict";
+}
+
+def Cuda_SetRegistersOp : Cuda_Op<"set_registers", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "gives registers of the warpgroup back, or takes more";
+  let description = [{
+    `setmaxnreg`: all warps of the warpgroup execute it, with one number from 24
+    to 256 that is a multiple of 8; taking more waits until there are as many.
+    From sm_90a.
+
+    ```mlir
+    cuda.set_registers increase 240
+    ```
+  }];
+  let arguments = (ins UnitAttr:$increase, I64Attr:$count);
+  let assemblyFormat = "(`increase` $increase^):(`decrease`)? $count attr-dict";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

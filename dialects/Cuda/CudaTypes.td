@@ -15,7 +15,8 @@ class Cuda_Enum<string name, string description, list<I32EnumAttrCase> cases>
 
 def Cuda_Space : Cuda_Enum<"Space", "memory space", [
   I32EnumAttrCase<"Global", 0, "global">,
-  I32EnumAttrCase<"Shared", 1, "shared">
+  I32EnumAttrCase<"Shared", 1, "shared">,
+  I32EnumAttrCase<"Cluster", 2, "cluster">
 ]>;
 
 def Cuda_CacheHint : Cuda_Enum<"CacheHint", "what a load leaves in the caches", [
@@ -39,7 +40,8 @@ def Cuda_PtrType : TypeDef<Cuda_Dialect, "Ptr"> {
   let summary = "address of elements in a memory space";
   let description = [{
     `!cuda.ptr<bf16, global>`. The element type is f32, f16, bf16, f64, i8, i32
-    or i64; an mbarrier is an i64 in shared memory.
+    or i64; an mbarrier is an i64 in shared memory. The space `cluster` is the
+    shared memory of any block of the cluster, see `cuda.map_cluster`.
   }];
   let parameters = (ins "::mlir::Type":$element, EnumParameter<Cuda_Space>:$space);
   let assemblyFormat = "`<` $element `,` $space `>`";
@@ -54,6 +56,13 @@ def Cuda_SharedPtr : Cuda_PtrOf<"a pointer to shared memory",
   "::llvm::cast<::weft::cuda::PtrType>($_self).getSpace() == ::weft::cuda::Space::Shared">;
 def Cuda_GlobalPtr : Cuda_PtrOf<"a pointer to global memory",
   "::llvm::cast<::weft::cuda::PtrType>($_self).getSpace() == ::weft::cuda::Space::Global">;
+def Cuda_ClusterPtr : Cuda_PtrOf<"a pointer to shared memory of the cluster",
+  "::llvm::cast<::weft::cuda::PtrType>($_self).getSpace() == ::weft::cuda::Space::Cluster">;
+def Cuda_ClusterMBarrier : Cuda_PtrOf<"an mbarrier of the cluster: a pointer to i64",
+  "::llvm::cast<::weft::cuda::PtrType>($_self).getSpace() == ::weft::cuda::Space::Cluster && "
+  "::llvm::cast<::weft::cuda::PtrType>($_self).getElement().isInteger(64)">,
+  BuildableType<"::weft::cuda::PtrType::get($_builder.getContext(), "
+                "$_builder.getI64Type(), ::weft::cuda::Space::Cluster)">;
 def Cuda_Flag : Cuda_PtrOf<"a pointer to i32 in global memory",
   "::llvm::cast<::weft::cuda::PtrType>($_self).getSpace() == ::weft::cuda::Space::Global && "
   "::llvm::cast<::weft::cuda::PtrType>($_self).getElement().isInteger(32)">;

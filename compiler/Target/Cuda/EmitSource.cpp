@@ -14,12 +14,10 @@ ArrayRef<StringRef> weft::cudaCompileFlags() {
 }
 
 std::string weft::getCudaSymbol(cuda::KernelOp kernel) {
-  std::string symbol;
+  // CUDA declares functions such as norm() that a kernel must not be called.
+  std::string symbol = "weft_";
   for (char c : kernel.getSymName())
     symbol += llvm::isAlnum(c) ? c : '_';
-  if (symbol.empty() || !llvm::isAlpha(symbol[0]) ||
-      Prelude::isReserved(symbol))
-    symbol = "kernel_" + symbol;
   return symbol;
 }
 

@@ -41,8 +41,8 @@ mlir::FailureOr<CudaSource> emitCudaSourceParts(cuda::KernelOp kernel);
 /// Both parts as one text.
 mlir::FailureOr<std::string> emitCudaSource(cuda::KernelOp kernel);
 
-/// Name of the kernel's function: its symbol with characters that no C++ name
-/// has, and names that C++ or the prelude use, replaced.
+/// Name of the kernel's function: `weft_` and its symbol, with `_` for every
+/// character that no C++ name has.
 std::string getCudaSymbol(cuda::KernelOp kernel);
 
 /// How the kernel is launched.

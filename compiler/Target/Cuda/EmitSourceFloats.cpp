@@ -270,6 +270,10 @@ std::optional<Expr> SourcePrinter::cudaOp(Operation *op) {
         return {address(offset.getPointer(), offset.getIndex()),
                 Level::Additive};
       })
+      .Case([&](MapClusterOp map) {
+        prelude.use("map_cluster");
+        return call("map_cluster", op, "");
+      })
       .Case([&](PackOp pack) {
         std::string name =
             pack.getElement().isBF16() ? "pack_bf16" : "pack_f16";

@@ -17,7 +17,7 @@ std::string SourcePrinter::address(Value pointer, Value index) {
   APInt number;
   bool isNumber = matchPattern(index, m_ConstantInt(&number));
   int64_t size =
-      type.getSpace() == Space::Shared ? byteSize(type.getElement()) : 1;
+      type.getSpace() == Space::Global ? 1 : byteSize(type.getElement());
   if (isNumber) {
     int64_t offset = number.getSExtValue() * size;
     if (offset == 0)
@@ -57,6 +57,8 @@ bool SourcePrinter::printStatement(Operation *op) {
         std::string name = "load";
         if (type.getSpace() == Space::Shared)
           name = "load_shared";
+        else if (type.getSpace() == Space::Cluster)
+          name = "load_cluster";
         else if (load.getHint() == CacheHint::ReadOnly)
           name = "load_read_only";
         else if (load.getHint() == CacheHint::Stream)
@@ -72,18 +74,19 @@ bool SourcePrinter::printStatement(Operation *op) {
         return true;
       })
       .Case([&](StoreOp store) {
-        bool isShared =
-            store.getPointer().getType().getSpace() == Space::Shared;
-        bool isVector = isa<VectorType>(store.getValue().getType());
-        if (!isShared && !isVector) {
+        Space space = store.getPointer().getType().getSpace();
+        if (space == Space::Global &&
+            !isa<VectorType>(store.getValue().getType())) {
           line(value(store.getPointer()).as(Level::Primary) + "[" +
                value(store.getIndex()).text +
                "] = " + value(store.getValue()).text + ";");
           return true;
         }
         // The type of a literal is not always that of the value.
-        line(helper(isShared ? "store_shared" : "store") + "<" +
-             printType(store.getValue().getType()) + ">(" +
+        line(helper(space == Space::Global   ? "store"
+                    : space == Space::Shared ? "store_shared"
+                                             : "store_cluster") +
+             "<" + printType(store.getValue().getType()) + ">(" +
              address(store.getPointer(), store.getIndex()) + ", " +
              argument(store.getValue()) + ");");
         return true;
@@ -160,8 +163,8 @@ bool SourcePrinter::printStatement(Operation *op) {
       .Case([&](FenceAsyncOp) { return simple("fence_async"), true; })
       .Case<CopyAsyncOp, CommitCopiesOp, WaitCopiesOp, MBarrierInitOp,
             FenceMBarrierInitOp, MBarrierExpectOp, MBarrierArriveOp,
-            MBarrierWaitOp, CopyBulkOp, PrefetchBulkOp>(
-          [&](auto) { return printCopy(op), true; })
+            MBarrierArriveClusterOp, MBarrierWaitOp, StoreAsyncOp, CopyBulkOp,
+            PrefetchBulkOp>([&](auto) { return printCopy(op), true; })
       .Case<WaitDependencyOp, LaunchDependentsOp>([&](auto) {
         // Before sm_90 kernels do not overlap.
         if (*getArchNumber(kernel.getArch()) >= 90)
@@ -175,6 +178,18 @@ bool SourcePrinter::printStatement(Operation *op) {
                                                     : "load_matrix") +
                             "<" + Twine(count) + ">(" +
                             address(load.getPointer(), load.getIndex()) + ")");
+        return true;
+      })
+      .Case([&](StoreMatrixOp store) {
+        line(helper(store.getTransposed() ? "store_matrix_transposed"
+                                          : "store_matrix") +
+             "(" + address(store.getPointer(), store.getIndex()) + ", " +
+             value(store.getValue()).text + ");");
+        return true;
+      })
+      .Case([&](SetRegistersOp set) {
+        line(helper("set_registers") + "<" + Twine(set.getCount()) + ", " +
+             (set.getIncrease() ? "true" : "false") + ">();");
         return true;
       })
       .Default([](Operation *) { return false; });
@@ -216,6 +231,17 @@ void SourcePrinter::printCopy(Operation *op) {
       .Case([&](MBarrierArriveOp arrive) {
         line(helper("mbarrier_arrive") + "(" +
              address(arrive.getBarrier(), arrive.getIndex()) + ");");
+      })
+      .Case([&](MBarrierArriveClusterOp arrive) {
+        line(helper("mbarrier_arrive_cluster") + "(" +
+             address(arrive.getBarrier(), arrive.getIndex()) + ");");
+      })
+      .Case([&](StoreAsyncOp store) {
+        line(helper("store_async") + "<" +
+             printType(store.getValue().getType()) + ">(" +
+             address(store.getPointer(), store.getIndex()) + ", " +
+             address(store.getBarrier(), store.getBarrierIndex()) + ", " +
+             argument(store.getValue()) + ");");
       })
       .Case([&](MBarrierWaitOp wait) {
         line(helper("mbarrier_wait") + "(" +

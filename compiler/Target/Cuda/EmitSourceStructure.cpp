@@ -51,6 +51,7 @@ std::string SourcePrinter::getHint(Operation *op) {
       .Case<ClusterRankOp>([](auto) { return "rank"; })
       .Case<SharedMemoryOp>([](auto) { return "tile"; })
       .Case<OffsetOp>([](auto) { return "at"; })
+      .Case<MapClusterOp>([](auto) { return "there"; })
       .Case<LoadOp>([](auto) { return "x"; })
       .Case<AtomicAddOp>([](auto) { return "before"; })
       .Case<LoadAcquireOp>([](auto) { return "flag"; })
@@ -85,9 +86,9 @@ std::string SourcePrinter::printType(Type type) {
            std::to_string(vector.getNumElements()) + ">";
   }
   if (auto pointer = dyn_cast<PtrType>(type))
-    return pointer.getSpace() == Space::Shared
-               ? "u32"
-               : printType(pointer.getElement()) + " *";
+    return pointer.getSpace() == Space::Global
+               ? printType(pointer.getElement()) + " *"
+               : "u32";
   if (type.isF32())
     return "float";
   if (type.isF64())

@@ -220,3 +220,39 @@ cuda.kernel @k arch "sm_90" threads 32 shared 0 (%items: index) {
 // expected-error @below {{has the unknown attribute "cuda.threads"; the dialect has cuda.unroll only}}
 module attributes {cuda.threads = 1 : i64} {
 }
+
+// -----
+
+cuda.kernel @k arch "sm_90" threads 128 shared 64 (%items: index) {
+  %zero = arith.constant 0 : i32
+  %s = cuda.shared_memory at 0 : !cuda.ptr<f32, shared>
+  // expected-error @below {{maps a pointer to 'f32' to one to 'i32'}}
+  %p = cuda.map_cluster %s rank %zero : !cuda.ptr<f32, shared>, i32 -> !cuda.ptr<i32, cluster>
+}
+
+// -----
+
+cuda.kernel @k arch "sm_90" threads 128 shared 64 (%items: index) {
+  %zero = arith.constant 0 : i32
+  %byte = arith.constant 0 : i8
+  %s = cuda.shared_memory at 0 : !cuda.ptr<i8, shared>
+  %b = cuda.shared_memory at 8 : !cuda.ptr<i64, shared>
+  %p = cuda.map_cluster %s rank %zero : !cuda.ptr<i8, shared>, i32 -> !cuda.ptr<i8, cluster>
+  %q = cuda.map_cluster %b rank %zero : !cuda.ptr<i64, shared>, i32 -> !cuda.ptr<i64, cluster>
+  // expected-error @below {{stores 1 bytes; expected 4, 8 or 16}}
+  cuda.store_async %byte, %p[%zero] complete %q[%zero] : i8, !cuda.ptr<i8, cluster>, i32, i32
+}
+
+// -----
+
+cuda.kernel @k arch "sm_90a" threads 128 shared 0 (%items: index) {
+  // expected-error @below {{needs a multiple of 8 from 24 to 256, found 20}}
+  cuda.set_registers decrease 20
+}
+
+// -----
+
+cuda.kernel @k arch "sm_90" threads 128 shared 0 (%items: index) {
+  // expected-error @below {{needs an architecture such as sm_90a; the kernel is for sm_90}}
+  cuda.set_registers increase 240
+}

@@ -73,3 +73,26 @@ cuda.kernel @groups arch "sm_80" threads 32 shared 1024
   %before = cuda.atomic_add %one, %n[%zero] {acquire_release} : i32, !cuda.ptr<i32, global>, i32 -> i32
   cuda.return
 }
+
+// CHECK-LABEL: cuda.kernel @cluster
+cuda.kernel @cluster arch "sm_90a" threads 128 shared 1024 (%items: index)
+    attributes {cluster = 2 : i64} {
+  %zero = arith.constant 0 : i32
+  %x = arith.constant 1.0 : f32
+  %pairs = arith.constant dense<0> : vector<4xi32>
+  // CHECK: cuda.set_registers increase 240
+  cuda.set_registers increase 240
+  // CHECK: cuda.set_registers decrease 40
+  cuda.set_registers decrease 40
+  %sums = cuda.shared_memory at 0 : !cuda.ptr<f32, shared>
+  %tile = cuda.shared_memory at 512 : !cuda.ptr<bf16, shared>
+  %barriers = cuda.shared_memory at 256 : !cuda.ptr<i64, shared>
+  // CHECK: cuda.map_cluster %{{.*}} rank %{{.*}} : <f32, shared>, i32 -> <f32, cluster>
+  %there = cuda.map_cluster %sums rank %zero : !cuda.ptr<f32, shared>, i32 -> !cuda.ptr<f32, cluster>
+  %full = cuda.map_cluster %barriers rank %zero : !cuda.ptr<i64, shared>, i32 -> !cuda.ptr<i64, cluster>
+  cuda.store_async %x, %there[%zero] complete %full[%zero] : f32, !cuda.ptr<f32, cluster>, i32, i32
+  cuda.mbarrier_arrive_cluster %full[%zero] : i32
+  cuda.store_matrix %pairs, %tile[%zero] {transposed} : vector<4xi32>, !cuda.ptr<bf16, shared>, i32
+  cuda.cluster_barrier
+  cuda.return
+}

@@ -102,14 +102,14 @@ TEST_F(EmitCuda, KernelsOfOneProgramAreCandidates) {
       cuda.kernel @"linear.0" arch "sm_80" threads 128 shared 0 (%items: index) {
       }
     }
-    cuda.kernel @double arch "sm_80" threads 32 shared 0 (%items: index) {
+    cuda.kernel @norm arch "sm_80" threads 32 shared 0 (%items: index) {
     })");
   FailureOr<std::vector<CudaKernel>> kernels = emitCudaKernels(*module);
   ASSERT_TRUE(succeeded(kernels));
   ASSERT_EQ(kernels->size(), 3u);
   const CudaKernel &first = kernels->front();
   EXPECT_EQ(first.program, "linear");
-  EXPECT_EQ(first.symbol, "linear_0");
+  EXPECT_EQ(first.symbol, "weft_linear_0");
   EXPECT_EQ(first.arch, "sm_90a");
   ASSERT_EQ(first.candidates.size(), 2u);
   EXPECT_EQ(first.candidates[0].schedule, "wide");
@@ -124,9 +124,9 @@ TEST_F(EmitCuda, KernelsOfOneProgramAreCandidates) {
   EXPECT_THAT(first.candidates[0].source,
               HasSubstr("__launch_bounds__(256, 1) __cluster_dims__(2, 1, 1)"));
   EXPECT_EQ((*kernels)[1].arch, "sm_80");
-  // No function can be called that; without a program the symbol names it.
-  EXPECT_EQ((*kernels)[2].symbol, "kernel_double");
-  EXPECT_EQ((*kernels)[2].program, "double");
+  // Without a program the symbol names it.
+  EXPECT_EQ((*kernels)[2].symbol, "weft_norm");
+  EXPECT_EQ((*kernels)[2].program, "norm");
 }
 
 TEST_F(EmitCuda, ThePreludeHasWhatTheKernelUses) {

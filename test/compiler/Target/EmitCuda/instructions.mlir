@@ -5,7 +5,7 @@
 // CHECK:      // memory: printed by Weft for sm_80
 // CHECK-NEXT: // 64 threads, 4096 bytes of shared memory, one block for each item
 // CHECK-NEXT: extern "C" __global__ void __launch_bounds__(64, 1)
-// CHECK-NEXT: memory(bf16 *x, int *n, float *f, double *d, i8 *q, i64 items) {
+// CHECK-NEXT: weft_memory(bf16 *x, int *n, float *f, double *d, i8 *q, i64 items) {
 // CHECK-NEXT:   extern __shared__ __align__(1024) char shared_memory[];
 // CHECK-NEXT:   const u32 smem = shared_address(shared_memory);
 // CHECK-NEXT:   const i64 i = i64(threadIdx.x);
@@ -114,7 +114,7 @@ cuda.kernel @memory arch "sm_80" threads 64 shared 4096
 // CHECK:      // matrices: printed by Weft for sm_80
 // CHECK-NEXT: // 32 threads, 4096 bytes of shared memory, one block for each item
 // CHECK-NEXT: extern "C" __global__ void __launch_bounds__(32, 1)
-// CHECK-NEXT: matrices(float *out, i64 items) {
+// CHECK-NEXT: weft_matrices(float *out, i64 items) {
 // CHECK-NEXT:   extern __shared__ __align__(1024) char shared_memory[];
 // CHECK-NEXT:   const u32 smem = shared_address(shared_memory);
 // CHECK-NEXT:   const int lane = int(threadIdx.x);
@@ -176,7 +176,7 @@ cuda.kernel @matrices arch "sm_80" threads 32 shared 4096
 // CHECK:      // hopper: printed by Weft for sm_90
 // CHECK-NEXT: // 64 threads, 4096 bytes of shared memory, clusters of 2, one block for each item
 // CHECK-NEXT: extern "C" __global__ void __launch_bounds__(64, 1) __cluster_dims__(2, 1, 1)
-// CHECK-NEXT: hopper(const bf16 *w, int *out, i64 items) {
+// CHECK-NEXT: weft_hopper(const bf16 *w, int *out, i64 items) {
 // CHECK-NEXT:   extern __shared__ __align__(1024) char shared_memory[];
 // CHECK-NEXT:   const u32 smem = shared_address(shared_memory);
 // CHECK-NEXT:   const int slot = int(blockIdx.x);
@@ -232,5 +232,60 @@ cuda.kernel @hopper arch "sm_90" threads 64 shared 4096
   %rank = cuda.cluster_rank : i32
   cuda.store %rank, %out[%slot] : i32, !cuda.ptr<i32, global>, i32
   cuda.launch_dependents
+  cuda.return
+}
+
+// CHECK:      // exchange: printed by Weft for sm_90a
+// CHECK-NEXT: // 128 threads, 4096 bytes of shared memory, clusters of 2, one block for each item
+// CHECK-NEXT: extern "C" __global__ void __launch_bounds__(128, 1) __cluster_dims__(2, 1, 1)
+// CHECK-NEXT: weft_exchange(const float *out, i64 items) {
+// CHECK-NEXT:   extern __shared__ __align__(1024) char shared_memory[];
+// CHECK-NEXT:   const u32 smem = shared_address(shared_memory);
+// CHECK-NEXT:   const int thread = int(threadIdx.x);
+// CHECK-NEXT:   const int rank = int(cluster_rank());
+// CHECK-NEXT:   const int peer = rank ^ 1;
+// CHECK-NEXT:   const u32 tile = smem + 512;
+// CHECK-NEXT:   const u32 there = map_cluster(smem, peer);
+// CHECK-NEXT:   const u32 full_there = map_cluster(smem + 256, peer);
+// CHECK-NEXT:   set_registers<160, true>();
+// CHECK-NEXT:   cluster_barrier();
+// CHECK-NEXT:   store_async<float>(there + thread * 4, full_there, 1.0f);
+// CHECK-NEXT:   store_async<Vec<float, 4>>(there + 16, full_there + 8, splat<4>(1.0f));
+// CHECK-NEXT:   mbarrier_arrive_cluster(full_there);
+// CHECK-NEXT:   store_matrix(tile + thread * 2, splat<4>(0));
+// CHECK-NEXT:   store_matrix_transposed(tile + thread * 2, splat<4>(0));
+// CHECK-NEXT:   const float x = load_cluster<float>(there + thread * 4);
+// CHECK-NEXT:   store_cluster<float>(there, x);
+// CHECK-NEXT:   cluster_barrier();
+// CHECK-NEXT:   set_registers<40, false>();
+// CHECK-NEXT: }
+cuda.kernel @exchange arch "sm_90a" threads 128 shared 4096
+    (%out: !cuda.ptr<f32, global> loc("out"), %items: index loc("items"))
+    attributes {cluster = 2 : i64} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %four = arith.constant 4 : i32
+  %x = arith.constant 1.0 : f32
+  %pairs = arith.constant dense<0> : vector<4xi32>
+  %thread = cuda.thread_index : i32 loc("thread")
+  %rank = cuda.cluster_rank : i32 loc("rank")
+  %peer = arith.xori %rank, %one : i32 loc("peer")
+  %sums = cuda.shared_memory at 0 : !cuda.ptr<f32, shared> loc("sums")
+  %tile = cuda.shared_memory at 512 : !cuda.ptr<bf16, shared> loc("tile")
+  %full = cuda.shared_memory at 256 : !cuda.ptr<i64, shared> loc("full")
+  %there = cuda.map_cluster %sums rank %peer : !cuda.ptr<f32, shared>, i32 -> !cuda.ptr<f32, cluster> loc("there")
+  %full_there = cuda.map_cluster %full rank %peer : !cuda.ptr<i64, shared>, i32 -> !cuda.ptr<i64, cluster> loc("full_there")
+  cuda.set_registers increase 160
+  cuda.cluster_barrier
+  cuda.store_async %x, %there[%thread] complete %full_there[%zero] : f32, !cuda.ptr<f32, cluster>, i32, i32
+  %v = vector.broadcast %x : f32 to vector<4xf32>
+  cuda.store_async %v, %there[%four] complete %full_there[%one] : vector<4xf32>, !cuda.ptr<f32, cluster>, i32, i32
+  cuda.mbarrier_arrive_cluster %full_there[%zero] : i32
+  cuda.store_matrix %pairs, %tile[%thread] : vector<4xi32>, !cuda.ptr<bf16, shared>, i32
+  cuda.store_matrix %pairs, %tile[%thread] {transposed} : vector<4xi32>, !cuda.ptr<bf16, shared>, i32
+  %y = cuda.load %there[%thread] : !cuda.ptr<f32, cluster>, i32 -> f32
+  cuda.store %y, %there[%zero] : f32, !cuda.ptr<f32, cluster>, i32
+  cuda.cluster_barrier
+  cuda.set_registers decrease 40
   cuda.return
 }

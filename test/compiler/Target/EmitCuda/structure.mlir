@@ -6,7 +6,7 @@
 // CHECK-NEXT: // tile.schedule: threads 128
 // CHECK-NEXT: // 128 threads, 2048 bytes of shared memory, at most 2 blocks on a multiprocessor that loop over the items
 // CHECK-NEXT: extern "C" __global__ void __launch_bounds__(128, 2)
-// CHECK-NEXT: step_scale(const float *x, bf16 *y, i64 rows, i64 items) {
+// CHECK-NEXT: weft_step_scale(const float *x, bf16 *y, i64 rows, i64 items) {
 // CHECK-NEXT:   extern __shared__ __align__(1024) char shared_memory[];
 // CHECK-NEXT:   const u32 smem = shared_address(shared_memory);
 // CHECK-NEXT:   const i64 block = i64(blockIdx.x);
@@ -77,7 +77,7 @@ module attributes {tile.program = "scale", tile.schedule = "threads 128"} {
 // CHECK:      // fibonacci: printed by Weft for sm_80
 // CHECK-NEXT: // 32 threads, 0 bytes of shared memory, one block for each item
 // CHECK-NEXT: extern "C" __global__ void __launch_bounds__(32, 1)
-// CHECK-NEXT: fibonacci(int *n, i64 items) {
+// CHECK-NEXT: weft_fibonacci(int *n, i64 items) {
 // CHECK-NEXT:   const int thread = int(threadIdx.x);
 // CHECK-NEXT:   const int x = n[thread];
 // CHECK-NEXT:   int state = 0;
@@ -128,7 +128,7 @@ cuda.kernel @fibonacci arch "sm_80" threads 32 shared 0
 // CHECK:      // softmax: printed by Weft for sm_80
 // CHECK-NEXT: // 32 threads, 0 bytes of shared memory, one block for each item
 // CHECK-NEXT: extern "C" __global__ void __launch_bounds__(32, 1)
-// CHECK-NEXT: softmax(float *x, i64 items) {
+// CHECK-NEXT: weft_softmax(float *x, i64 items) {
 // CHECK-NEXT:   const i64 thread = i64(threadIdx.x);
 // CHECK-NEXT:   const i64 product = thread * 4;
 // CHECK-NEXT:   const Vec<float, 4> x1 = load<Vec<float, 4>>(x + product);
