@@ -1,8 +1,7 @@
 // RUN: weft-print-cuda --cuda-kernel %s | FileCheck %s
 
-// Every operation on numbers. EmitCudaTest compiles these kernels with NVRTC, and
-// EmitCudaHostTest runs them and compares with formulas: `out` of a thread is one
-// row of results, in the order of the operations.
+// Every operation on numbers. EmitCudaTest compiles these kernels with NVRTC.
+// `out` of a thread is one row of results, in the order of the operations.
 
 // CHECK-LABEL: integers(
 cuda.kernel @integers arch "sm_80" threads 32 shared 0
