@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -55,12 +56,25 @@ viewsOf(const std::vector<std::pair<std::string, std::string>> &files) {
 
 } // namespace
 
-std::optional<std::string> findData(const std::string &path) {
+/// Folders that are looked through, in this order.
+static std::vector<std::string> listFolders() {
   std::vector<std::string> folders = {std::string(WEFT_SOURCE_DIR) +
                                       "/test/runtime/Llm/Tokenizer/data/"};
   if (const char *extra = std::getenv("WEFT_TEST_DATA"))
     folders.push_back(std::string(extra) + "/tokenizers/");
-  for (const std::string &folder : folders) {
+  return folders;
+}
+
+bool hasData(const std::string &path) {
+  for (const std::string &folder : listFolders())
+    if (std::filesystem::exists(folder + path) ||
+        std::filesystem::exists(folder + path + ".xz"))
+      return true;
+  return false;
+}
+
+std::optional<std::string> findData(const std::string &path) {
+  for (const std::string &folder : listFolders()) {
     if (auto text = readFile(folder + path))
       return text;
     if (auto packed = readFile(folder + path + ".xz"))

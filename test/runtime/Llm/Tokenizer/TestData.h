@@ -22,6 +22,8 @@ namespace weft::rt::test {
 
 /// The content of a test file; nothing when it is nowhere.
 std::optional<std::string> findData(const std::string &path);
+/// Whether findData would find it.
+bool hasData(const std::string &path);
 /// The content of a file of this repository.
 std::string readRepositoryFile(const std::string &path);
 
