@@ -9,6 +9,9 @@ set(compiler_tools weft-compile weft-opt weft-bisect weft-lsp-server)
 install(TARGETS ${runtime_tools}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
 if(WEFT_BUILD_COMPILER)
+  # LLVM's libraries may lie where the system does not look.
+  set_target_properties(${compiler_tools} PROPERTIES
+    INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS ${compiler_tools}
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)
 endif()
