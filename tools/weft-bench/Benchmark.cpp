@@ -194,6 +194,13 @@ Result<BenchmarkResult> weft::runBenchmark(const BenchmarkOptions &options) {
   GenerationSessionOptions sizes;
   sizes.contextLength =
       options.depth + options.promptTokens + options.generateTokens + 1;
+  if (int64_t most = (*model)->getMeta().contextLength;
+      sizes.contextLength > most)
+    return Status::limit(
+        "depth, prompt and generation need a context of " +
+        std::to_string(sizes.contextLength) + " tokens and the model has " +
+        std::to_string(most) +
+        "; give a smaller --depth, --prompt-tokens or --generate-tokens");
   sizes.tokensPerStep = options.tokensPerStep;
   Result<std::unique_ptr<GenerationSession>> session =
       (*model)->createSession(sizes);
