@@ -34,6 +34,9 @@ struct CudaOptions {
   std::string cudaPath = {};
   /// Folder of compiled kernels; empty: compile everything.
   std::string cacheFolder = {};
+  /// Leave out machine code, which needs no NVRTC: the runtime compiles the
+  /// sources.
+  bool sourceOnly = false;
   /// Use a kernel that spills or loses performance if no schedule is better.
   bool allowSpills = false;
   /// Line tables in the code, for profilers and sanitizers.

@@ -4,10 +4,12 @@
 
 #include "compiler/Target/Cpu/CompileKernels.h"
 #include "compiler/Target/Cuda/DumpKernels.h"
+#include "compiler/Target/Cuda/EmitSource.h"
 #include "passes/Kernel/Passes.h"
 
 #include "mlir/IR/Remarks.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace weft;
@@ -15,7 +17,7 @@ using namespace weft;
 llvm::Expected<CodeGenerator>
 CodeGenerator::create(const CompileOptions &options) {
   CodeGenerator generator(options);
-  if (!options.target.isCuda())
+  if (!options.target.isCuda() || options.cuda.sourceOnly)
     return generator;
   auto nvrtc = Nvrtc::load(options.cuda.cudaPath);
   if (!nvrtc)
@@ -51,28 +53,46 @@ FailureOr<std::vector<ProgramCode>> CodeGenerator::runCpu(ModuleOp module) {
 }
 
 /// The programs as CUDA C++, for every architecture.
-static FailureOr<std::vector<CudaKernel>>
-writeCudaKernels(ModuleOp module, const Target &target) {
-  return module.emitError("cannot write tile programs as CUDA C++ for ")
-         << target.getName() << "; this version has no lowering to CUDA";
+static FailureOr<std::vector<CudaKernel>> writeCudaKernels(ModuleOp module) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  PassManager manager(module.getContext());
+  manager.addPass(kernel::createLowerTileToCuda());
+  OpPassManager &kernels = manager.nest<ModuleOp>();
+  kernels.addPass(kernel::createExpandKernelMath());
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  if (failed(manager.run(*copy)))
+    return failure();
+  return emitCudaKernels(*copy);
 }
 
 FailureOr<std::vector<ProgramCode>> CodeGenerator::runCuda(ModuleOp module) {
-  FailureOr<std::vector<CudaKernel>> kernels =
-      writeCudaKernels(module, options.target);
+  FailureOr<std::vector<CudaKernel>> kernels = writeCudaKernels(module);
   if (failed(kernels))
     return failure();
+  std::vector<std::string> flags;
+  for (llvm::StringRef flag : cudaCompileFlags())
+    flags.push_back(flag.str());
+  std::vector<ProgramCode> code;
+  if (options.cuda.sourceOnly) {
+    for (const CudaKernel &kernel : *kernels) {
+      const CudaCandidate &candidate = kernel.candidates.front();
+      code.push_back({kernel.program, makeSourceCode(kernel, candidate, flags),
+                      candidate.schedule});
+    }
+    return code;
+  }
   CudaCompileOptions compileOptions;
   compileOptions.nvrtc = nvrtc;
   compileOptions.cacheFolder = options.cuda.cacheFolder;
   compileOptions.allowSpills = options.cuda.allowSpills;
   compileOptions.nvrtcOptions.lineInfo = options.cuda.lineInfo;
+  compileOptions.nvrtcOptions.extra = std::move(flags);
   compileOptions.nvrtcOptions.keepPtx = !options.cuda.dumpFolder.empty();
   auto compiled = compileCudaKernels(*kernels, compileOptions);
   if (!compiled)
     return emitError(module.getLoc(), llvm::toString(compiled.takeError()));
   cudaKernels = std::move(*compiled);
-  std::vector<ProgramCode> code;
   for (const CompiledCudaKernel &kernel : cudaKernels) {
     for (const std::string &note : kernel.notes)
       remark::missed(

@@ -1,6 +1,7 @@
 //===- ExpandKernelMath.cpp - Math functions as arithmetic ----------------===//
 
 #include "passes/Kernel/CpuLevel.h"
+#include "passes/Kernel/CudaArch.h"
 #include "passes/Kernel/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,24 +26,30 @@ struct ExpandKernelMath
     if (!name)
       return;
     const CpuLevel *level = findCpuLevel(name);
-    if (!level) {
-      getOperation().emitError("unknown CPU level ") << name;
+    const CudaArch *arch = findCudaArch(name);
+    if (!level && !arch) {
+      getOperation().emitError("unknown level ") << name;
       return signalPassFailure();
     }
+    // CUDA has the functions; but its sine and cosine keep an array on the
+    // stack for the reduction of large angles, which kernels do not need.
+    SmallVector<StringRef> approximated = {"math.sin", "math.cos"};
     RewritePatternSet patterns(&getContext());
-    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-      return llvm::is_contained(
-          {"math.exp", "math.log", "math.log2", "math.log1p", "math.expm1",
-           "math.tanh", "math.erf", "math.erfc", "math.sin", "math.cos",
-           "math.atan", "math.atan2", "math.asin", "math.acos", "math.cbrt"},
-          name);
+    if (level) {
+      approximated.append({"math.exp", "math.log", "math.log2", "math.log1p",
+                           "math.expm1", "math.tanh", "math.erf", "math.erfc",
+                           "math.atan", "math.atan2", "math.asin", "math.acos",
+                           "math.cbrt"});
+      SmallVector<StringRef> expanded = {"rsqrt", "exp2",  "powf", "fpowi",
+                                         "sinh",  "cosh",  "tan",  "asinh",
+                                         "acosh", "atanh", "round"};
+      if (!level->hasFma)
+        expanded.push_back("fma");
+      math::populateExpansionPatterns(patterns, expanded);
+    }
+    populateMathPolynomialApproximationPatterns(patterns, [&](StringRef op) {
+      return llvm::is_contained(approximated, op);
     });
-    SmallVector<StringRef> expanded = {"rsqrt", "exp2",  "powf", "fpowi",
-                                       "sinh",  "cosh",  "tan",  "asinh",
-                                       "acosh", "atanh", "round"};
-    if (!level->hasFma)
-      expanded.push_back("fma");
-    math::populateExpansionPatterns(patterns, expanded);
     GreedyRewriteConfig config;
     config.setUseTopDownTraversal(true);
     if (failed(

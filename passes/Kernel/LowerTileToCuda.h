@@ -195,6 +195,7 @@ private:
   int64_t scratchOffset = 0;              ///< Of the next scratch view.
   int64_t stagingOffset = 0;              ///< Behind all of them.
   int64_t stagingBytes = 0;               ///< Needed so far.
+  mlir::Value staged;                     ///< The tile that slices have staged.
   PendingAccesses pending;
   llvm::DenseMap<mlir::Value, mlir::Value> values;
   llvm::DenseMap<mlir::Value, CudaView> views;

@@ -129,9 +129,13 @@ void CudaTileEmitter::emitSlice(SliceOp op) {
   }
   Type element = getElementTypeOrSelf(op.getType());
   CudaAccess staging = stagingAt(element, from.rows, from.columns);
-  beforeWrite(Value(), nullptr);
-  stage(op.getInput(), from, staging, [](Value column) { return column; });
+  // Several slices of a tile may follow each other.
+  if (staged != op.getInput()) {
+    beforeWrite(Value(), nullptr);
+    stage(op.getInput(), from, staging, [](Value column) { return column; });
+  }
   beforeRead(Value());
+  staged = op.getInput();
   SmallVector<Value> registers;
   for (int64_t i = 0; i < to.registers(); ++i) {
     TilePosition position = positionOf(to, i);

@@ -122,12 +122,28 @@ void CudaTileEmitter::beforeRead(Value view) {
   pending.reads.insert(view);
 }
 
+/// Whether this is the loop over the work items of a call, which are one.
+static bool isItemLoop(Operation *op) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  auto kernel = op->getParentOfType<KernelOp>();
+  return loop && kernel.getItemEnd() && loop.getInitArgs().empty() &&
+         loop.getLowerBound() == kernel.getItem() &&
+         loop.getUpperBound() == kernel.getItemEnd();
+}
+
+/// Whether a number is the same whenever it is computed in a work item.
+static bool isInvariant(Value value) {
+  Operation *parent = value.getParentBlock()->getParentOp();
+  for (; !isa<KernelOp>(parent); parent = parent->getParentOp())
+    if (isa<FoldOp, LoopLikeOpInterface>(parent) && !isItemLoop(parent))
+      return false;
+  return true;
+}
+
 /// Whether two executions of a store write the same elements, each by the same
 /// thread, or no element in common: its indices are sums of invariant numbers
 /// and at most one loop index each, whose steps are as wide as the tile.
 static bool isRepeatable(StoreOp store) {
-  Block *top = &store->getParentOfType<KernelOp>().getBlock();
-  auto isInvariant = [&](Value value) { return value.getParentBlock() == top; };
   auto isTiledBy = [&](Value value, int64_t extent) {
     auto argument = dyn_cast<BlockArgument>(value);
     if (!argument || argument.getArgNumber() != 0)
@@ -184,6 +200,8 @@ void CudaTileEmitter::beforeWrite(Value view, Operation *op) {
     cuda::BarrierOp::create(b, IntegerAttr(), IntegerAttr());
     pending.clear();
   }
+  if (!view)
+    staged = nullptr;
   pending.writes[view].insert(op);
 }
 
@@ -211,12 +229,14 @@ void CudaTileEmitter::enterLoop(Operation *loop) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult CudaTileEmitter::emitBlock(Block &block) {
+  staged = nullptr;
   for (Operation &op : block.without_terminator()) {
     b.setLoc(op.getLoc());
     if (failed(emitOp(&op)))
       return failure();
   }
   b.setLoc(block.getTerminator()->getLoc());
+  staged = nullptr;
   return success();
 }
 
@@ -274,6 +294,10 @@ LogicalResult CudaTileEmitter::emitOp(Operation *op) {
 LogicalResult CudaTileEmitter::emitLoop(Operation *op, Value lower, Value upper,
                                         Value step, ValueRange init,
                                         Block &body) {
+  if (isItemLoop(op)) {
+    values[body.getArgument(0)] = values.at(lower);
+    return emitBlock(body);
+  }
   auto loop = scf::ForOp::create(b, values.at(lower), values.at(upper),
                                  values.at(step), lookup(init));
   PendingAccesses before = pending;

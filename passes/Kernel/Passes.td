@@ -88,7 +88,10 @@ def ExpandKernelMath : Pass<"weft-expand-kernel-math", "::mlir::ModuleOp"> {
     `math.rsqrt` a division by the square root. On levels without FMA,
     `math.fma` becomes a multiplication and an addition.
 
-    Stands after `weft-lower-tile-to-vector`, because the polynomials are those
+    In the modules of `weft-lower-tile-to-cuda` sin and cos only: CUDA has all
+    functions, but these two need memory of each thread there.
+
+    Stands after the lowering of tiles, because the polynomials are those
     of the level, and before the lowering to LLVM, which would make calls of
     what is left.
 

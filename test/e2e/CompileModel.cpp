@@ -72,7 +72,9 @@ void weft::e2e::compileModel(const fs::path &checkpoint,
 
   CompileOptions options;
   options.target.cpuLevels = settings.levels;
-  if (settings.levels.empty())
+  options.target.cudaArchs = settings.cudaArchs;
+  options.cuda.sourceOnly = true;
+  if (settings.levels.empty() && settings.cudaArchs.empty())
     options.target.cpuLevels.push_back(getHostCpuLevel().name.str());
   options.fuse = settings.fuse;
   ArtifactOptions output;

@@ -18,6 +18,8 @@ namespace weft::e2e {
 struct CompileSettings {
   /// CPU levels by name; empty: the highest that this machine has.
   std::vector<std::string> levels = {};
+  /// GPU architectures instead: a plan with CUDA sources and no machine code.
+  std::vector<std::string> cudaArchs = {};
   std::string dtype = {}; ///< "f32", "f16", "bf16"; empty: the checkpoint's.
   bool fuse = true;
   int64_t context = 0; ///< 0: the model's.

@@ -19,7 +19,17 @@ template <typename T> static T check(rt::Result<T> result) {
 }
 
 PlanModel::PlanModel(const std::string &path, PlanModelOptions options)
-    : model(check(rt::LanguageModel::open(path, options.threads))) {
+    : PlanModel(check(rt::LanguageModel::open(path, options.threads)),
+                options) {}
+
+PlanModel::PlanModel(std::shared_ptr<rt::Program> program,
+                     PlanModelOptions options)
+    : PlanModel(check(rt::LanguageModel::create(std::move(program))), options) {
+}
+
+PlanModel::PlanModel(std::unique_ptr<rt::LanguageModel> opened,
+                     const PlanModelOptions &options)
+    : model(std::move(opened)) {
   rt::GenerationSessionOptions sizes;
   sizes.tokensPerStep = options.tokensPerStep;
   sizes.logitsPerStep = options.tokensPerStep;
@@ -95,11 +105,22 @@ double PlanModel::computeLoss(std::span<const int32_t> ids, int64_t window) {
   return score.negativeLogLikelihood / double(score.logProbabilities.size());
 }
 
-PlanEncoder::PlanEncoder(const std::string &path, unsigned threads) {
+std::shared_ptr<rt::Program> weft::e2e::loadProgram(
+    const std::string &path,
+    const std::function<std::shared_ptr<rt::Device>(const rt::Plan &)>
+        &makeDevice) {
   std::shared_ptr<const rt::Artifact> artifact =
       check(rt::Artifact::open(path));
-  program = check(
-      rt::Program::load(artifact, check(rt::createDevice("cpu", threads))));
+  return check(rt::Program::load(artifact, makeDevice(artifact->getPlan())));
+}
+
+PlanEncoder::PlanEncoder(const std::string &path, unsigned threads)
+    : PlanEncoder(loadProgram(path, [&](const rt::Plan &) {
+        return check(rt::createDevice("cpu", threads));
+      })) {}
+
+PlanEncoder::PlanEncoder(std::shared_ptr<rt::Program> loaded)
+    : program(std::move(loaded)) {
   meta = check(rt::ModelMeta::parse(program->getPlan().metaJson));
   // Several texts of the longest length in one step.
   const rt::SymbolValue limits[] = {{"tokens", 4 * meta.contextLength},

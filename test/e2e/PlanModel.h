@@ -6,6 +6,7 @@
 #include "runtime/Llm/LanguageModel.h"
 #include "test/e2e/Golden.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -23,6 +24,9 @@ struct PlanModelOptions {
 class PlanModel {
 public:
   explicit PlanModel(const std::string &path, PlanModelOptions options = {});
+  /// On any device; `options.threads` is not used.
+  explicit PlanModel(std::shared_ptr<rt::Program> program,
+                     PlanModelOptions options = {});
 
   /// Logits [ids, vocabulary] of one text, for compareOutputs.
   Table computeLogits(std::span<const int32_t> ids);
@@ -54,6 +58,9 @@ public:
   rt::Generator &getGenerator() { return session->getGenerator(); }
 
 private:
+  PlanModel(std::unique_ptr<rt::LanguageModel> model,
+            const PlanModelOptions &options);
+
   std::unique_ptr<rt::LanguageModel> model;
   std::unique_ptr<rt::GenerationSession> session;
 };
@@ -62,6 +69,7 @@ private:
 class PlanEncoder {
 public:
   explicit PlanEncoder(const std::string &path, unsigned threads = 0);
+  explicit PlanEncoder(std::shared_ptr<rt::Program> program);
 
   /// Hidden states [ids, hidden] of each text; all share one step. Token types
   /// are 0.
@@ -79,6 +87,12 @@ private:
   std::unique_ptr<rt::Session> session;
   rt::ModelMeta meta;
 };
+
+/// Loads a plan on a device that is made for it. Throws as PlanModel does.
+std::shared_ptr<rt::Program>
+loadProgram(const std::string &path,
+            const std::function<std::shared_ptr<rt::Device>(const rt::Plan &)>
+                &makeDevice);
 
 } // namespace weft::e2e
 

@@ -1,14 +1,12 @@
 // The main job: the bundled trained model, compiled by weft-compile, continues
 // the recorded prompts with the recorded text, whoever runs it.
 
+#include "test/e2e/Stories.h"
 #include "test/e2e/PlanModel.h"
 #include "test/reference/Scratch.h"
 #include "test/runtime/Support/RunCommand.h"
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
-#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -16,52 +14,6 @@ using namespace weft;
 using namespace weft::e2e;
 
 namespace {
-
-struct Story {
-  std::string prompt;
-  std::vector<int32_t> promptIds, ids;
-  std::string
-      text; ///< Prompt and continuation, without what stands for a final 1.
-  std::vector<float> firstLogits;
-};
-
-std::vector<int32_t> readNumbers(const std::string &line) {
-  std::istringstream stream(line.substr(line.find(' ')));
-  return std::vector<int32_t>(std::istream_iterator<int32_t>(stream), {});
-}
-
-std::vector<Story> readStories() {
-  std::string folder = WEFT_SOURCE_DIR "/test/e2e/golden/stories260k/";
-  std::ifstream text(folder + "golden_greedy.txt");
-  std::ifstream logits(folder + "golden_first_logits_f32.bin",
-                       std::ios::binary);
-  std::vector<Story> stories;
-  bool inText = false;
-  for (std::string line; std::getline(text, line);) {
-    if (line.starts_with("TOP8_FIRST"))
-      inText = false;
-    if (inText)
-      stories.back().text += "\n" + line;
-    if (line.starts_with("PROMPT '"))
-      stories.push_back({line.substr(8, line.size() - 9), {}, {}, {}, {}});
-    else if (line.starts_with("PROMPT_IDS "))
-      stories.back().promptIds = readNumbers(line);
-    else if (line.starts_with("GEN_IDS "))
-      stories.back().ids = readNumbers(line);
-    else if (line.starts_with("TEXT ")) {
-      stories.back().text = line.substr(5);
-      inText = true;
-    }
-  }
-  for (Story &story : stories) {
-    size_t end = story.text.find("\n<s>");
-    if (end != std::string::npos)
-      story.text.resize(end);
-    story.firstLogits.resize(512);
-    logits.read(reinterpret_cast<char *>(story.firstLogits.data()), 4 * 512);
-  }
-  return logits ? stories : std::vector<Story>();
-}
 
 class Stories260K : public testing::Test {
 protected:

@@ -101,17 +101,13 @@ private:
     result.arch = kernel.arch;
     result.candidate = attempt.candidate;
     result.schedule = candidate.schedule;
+    result.source =
+        makeSourceCode(kernel, candidate, options.nvrtcOptions.extra);
     result.cubin.kind = rt::Code::Kind::Cubin;
     result.cubin.bytes = attempt.cubin.bytes;
-    result.source.kind = rt::Code::Kind::CudaSource;
-    result.source.bytes =
-        std::vector<uint8_t>(candidate.source.begin(), candidate.source.end());
-    result.source.features = options.nvrtcOptions.extra;
-    for (rt::Code *code : {&result.cubin, &result.source}) {
-      code->target = kernel.arch;
-      code->symbol = kernel.symbol;
-      code->launch = candidate.launch;
-    }
+    result.cubin.target = kernel.arch;
+    result.cubin.symbol = kernel.symbol;
+    result.cubin.launch = candidate.launch;
     result.fromCache = attempt.fromCache;
     result.notes = std::move(reasons);
     for (const CompileMessage &message : attempt.cubin.report.messages)
@@ -128,6 +124,20 @@ private:
 };
 
 } // namespace
+
+rt::Code weft::makeSourceCode(const CudaKernel &kernel,
+                              const CudaCandidate &candidate,
+                              std::vector<std::string> flags) {
+  rt::Code code;
+  code.kind = rt::Code::Kind::CudaSource;
+  code.target = kernel.arch;
+  code.features = std::move(flags);
+  code.symbol = kernel.symbol;
+  code.bytes =
+      std::vector<uint8_t>(candidate.source.begin(), candidate.source.end());
+  code.launch = candidate.launch;
+  return code;
+}
 
 llvm::Expected<std::vector<CompiledCudaKernel>>
 weft::compileCudaKernels(llvm::ArrayRef<CudaKernel> kernels,

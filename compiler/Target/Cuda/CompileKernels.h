@@ -43,6 +43,11 @@ struct CompiledCudaKernel {
   std::vector<std::string> notes;
 };
 
+/// A candidate as the plan's record of a source, to be compiled with `flags`.
+rt::Code makeSourceCode(const CudaKernel &kernel,
+                        const CudaCandidate &candidate,
+                        std::vector<std::string> flags);
+
 /// Compiles all kernels, over all processors of the machine; the result is in
 /// the order of `kernels` and does not depend on the number of threads. Gives
 /// the error of every kernel that has none.

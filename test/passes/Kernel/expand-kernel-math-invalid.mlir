@@ -1,5 +1,5 @@
 // RUN: weft-opt %s --weft-expand-kernel-math --verify-diagnostics
 
-// expected-error @below {{unknown CPU level "pentium"}}
+// expected-error @below {{unknown level "pentium"}}
 module @norm attributes {tile.level = "pentium"} {
 }

@@ -56,3 +56,18 @@ module @model {
     return %0 : vector<8xf32>
   }
 }
+
+// -----
+
+// CUDA has an exponential; sine and cosine would need memory of each thread.
+
+// CHECK-LABEL: module @table.sm_90a
+//   CHECK-NOT:   math.sin
+//       CHECK:   math.exp %
+module @table.sm_90a attributes {tile.level = "sm_90a", tile.program = "table"} {
+  func.func @table(%x: f32) -> (f32, f32) {
+    %0 = math.sin %x : f32
+    %1 = math.exp %x : f32
+    return %0, %1 : f32, f32
+  }
+}

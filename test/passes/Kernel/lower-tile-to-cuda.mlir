@@ -49,12 +49,13 @@ tile.program @levels symbols [] grid [#tile.extent<"1", 1>] {
 
 // -----
 
-// A kernel of a range of items gets a range of one.
+// A kernel of a range of items gets a range of one, which needs no loop.
 
 // CHECK-LABEL: cuda.kernel @range
 //       CHECK:   %[[ITEM:.*]] = cuda.block_index : index
-//       CHECK:   %[[END:.*]] = arith.addi %[[ITEM]], %c1 : index
-//       CHECK:   scf.for %{{.*}} = %[[ITEM]] to %[[END]]
+//   CHECK-NOT:   scf.for
+//       CHECK:   %[[AT:.*]] = arith.muli %[[ITEM]], %c128 : index
+//       CHECK:   cuda.offset %{{.*}}[%[[AT]]]
 tile.program @range symbols [] grid [#tile.extent<"4", 1>] {
   tile.kernel @a level "sm_80" (%x: memref<4x128xf32>) symbols () items (%begin, %end) {
     %zero = arith.constant 0 : index
@@ -230,6 +231,29 @@ tile.program @staged symbols [] grid [#tile.extent<"1", 1>] {
     tile.store %b, %w[%zero, %zero] : tensor<8x8xf32>, memref<8x8xf32>
     %c = tile.mma fma %e, %b, %init : tensor<2x8xf32>, tensor<8x8xf32>, tensor<2x8xf32>
     tile.store %c, %y[%zero, %zero] : tensor<2x8xf32>, memref<2x8xf32>
+    tile.return
+  }
+}
+
+// -----
+
+// Slices of one tile stage it once.
+
+// CHECK-LABEL: cuda.kernel @halves
+//       CHECK:   cuda.store {{.*}} : f32, <f32, shared>
+//       CHECK:   cuda.barrier
+//   CHECK-NOT:   cuda.barrier
+//       CHECK:   cuda.load {{.*}} : <f32, shared>
+//       CHECK:   cuda.load {{.*}} : <f32, shared>
+//       CHECK:   arith.addf
+tile.program @halves symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @a level "sm_80" (%x: memref<1x64xf32>, %y: memref<1x32xf32>) symbols () item (%i) {
+    %zero = arith.constant 0 : index
+    %a = tile.load %x[%zero, %zero] : memref<1x64xf32> -> tensor<1x64xf32>
+    %l = tile.slice %a at 0 {stride = 2 : i64} : tensor<1x64xf32> -> tensor<1x32xf32>
+    %r = tile.slice %a at 1 {stride = 2 : i64} : tensor<1x64xf32> -> tensor<1x32xf32>
+    %s = arith.addf %l, %r : tensor<1x32xf32>
+    tile.store %s, %y[%zero, %zero] : tensor<1x32xf32>, memref<1x32xf32>
     tile.return
   }
 }

@@ -1,0 +1,88 @@
+// Plans for GPUs without one: the CUDA sources of real models, thread by thread
+// on the host, say what was recorded. So the lowering to CUDA, its barriers and
+// the printed text are right for every kernel of these models.
+
+#include "test/e2e/CompileModel.h"
+#include "test/e2e/PlanModel.h"
+#include "test/e2e/Stories.h"
+#include "test/e2e/cuda/HostCudaDevice.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+using namespace weft;
+using namespace weft::e2e;
+namespace fs = std::filesystem;
+
+namespace {
+
+PlanStore &plans() {
+  static PlanStore store("cuda-host");
+  return store;
+}
+
+/// A checkpoint's program on the host. `settings` needs the architecture.
+std::shared_ptr<rt::Program> load(const std::string &name,
+                                  const fs::path &checkpoint,
+                                  const CompileSettings &settings) {
+  const std::string &plan = plans().compile(name, checkpoint, settings);
+  return loadProgram(plan, [&](const rt::Plan &content) {
+    return createHostCudaDevice(content,
+                                plans().getFolder() / (name + ".host"));
+  });
+}
+
+TEST(HostCuda, TheBundledModelWritesTheRecordedText) {
+  std::vector<Story> stories = readStories();
+  ASSERT_EQ(stories.size(), 3u);
+  CompileSettings settings;
+  settings.cudaArchs = {"sm_90a"};
+  PlanModel model(
+      load("stories", WEFT_SOURCE_DIR "/models/stories260k", settings));
+  // One by one, as decoding does it, over the first block of the cache.
+  const Story &first = stories.front();
+  int64_t count = std::min<int64_t>(80, int64_t(first.ids.size()));
+  EXPECT_EQ(model.generateGreedily(first.promptIds, count),
+            std::vector<int32_t>(first.ids.begin(), first.ids.begin() + count));
+  // All at once: the most likely token behind each one is the next.
+  for (const Story &story : stories) {
+    std::vector<int32_t> ids = story.promptIds;
+    ids.insert(ids.end(), story.ids.begin(), story.ids.end());
+    Table logits = model.computeLogits(ids);
+    size_t prompt = story.promptIds.size(), width = size_t(logits.columns);
+    for (size_t i = 0; i < width; ++i)
+      EXPECT_NEAR(logits.values[(prompt - 1) * width + i], story.firstLogits[i],
+                  1e-4);
+    for (size_t t = prompt; t < ids.size(); ++t) {
+      auto row = logits.values.begin() + int64_t((t - 1) * width);
+      EXPECT_EQ(std::max_element(row, row + int64_t(width)) - row, ids[t]);
+    }
+  }
+}
+
+class HostCudaFamilies : public testing::TestWithParam<std::string> {};
+
+TEST_P(HostCudaFamilies, OutputsEqualTheRecordedOnes) {
+  fs::path folder = dataFolder("families/" + GetParam());
+  Golden golden = Golden::load(folder);
+  CompileSettings settings;
+  settings.cudaArchs = {"sm_80"};
+  std::shared_ptr<rt::Program> program = load(GetParam(), folder, settings);
+  double largest = 0;
+  if (GetParam() == "bert") {
+    PlanEncoder encoder(program);
+    EXPECT_EQ(compareOutputs(golden, encoder.asRunModel(), 1e-4, &largest), "");
+  } else {
+    PlanModel model(program);
+    EXPECT_EQ(compareOutputs(golden, model.asRunModel(), 1e-4, &largest), "");
+  }
+  std::cout << GetParam() << ": largest difference " << largest << "\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HostCudaFamilies,
+                         testing::Values("bert", "gemma2", "gemma3", "gpt2",
+                                         "gpt_neox", "mixtral", "phi3",
+                                         "qwen3"));
+
+} // namespace
