@@ -50,11 +50,14 @@ int64_t getDefault(const rt::Symbol &symbol) {
 }
 
 /// The value of element i of an integer buffer, as an expression of C++ over i
-/// and the plan's symbols: consistent inputs of a step that is spread evenly
-/// over its sequences (docs/architecture.md, "The step entry of a decoder").
+/// and the plan's symbols: consistent inputs of a step whose tokens are spread
+/// evenly over its sequences and are the last of them (docs/architecture.md,
+/// "The step entry of a decoder").
 llvm::StringRef getIntegerValue(llvm::StringRef name) {
   return llvm::StringSwitch<llvm::StringRef>(name)
-      .Cases({"positions", "slots"}, "i")
+      .Case("slots", "i")
+      .Case("positions", "table_width * 64 - tokens / sequences + "
+                         "i % max(tokens / sequences, 1)")
       .Case("sequence_ids", "i * sequences / tokens")
       .Case("sequence_starts", "i * tokens / sequences")
       .Case("context_lengths", "table_width * 64")
@@ -261,7 +264,8 @@ private:
 
   void writeConstant(llvm::StringRef type, llvm::StringRef name,
                      const llvm::Twine &value) {
-    stream << "constexpr " << type << " " << name << " = " << value << ";\n";
+    stream << "[[maybe_unused]] constexpr " << type << " " << name << " = "
+           << value << ";\n";
   }
 
   void writeSizes() {

@@ -62,7 +62,8 @@ TEST(DumpKernels, Files) {
        {"as the command 'layers.0.double' does",
         "//   nvcc -arch=sm_80 -std=c++17 --fmad=false -o double.sm_80 "
         "double.sm_80.main.cu && ./double.sm_80\n",
-        "#include \"double.sm_80.cu\"\n", "constexpr long long tokens = 1;\n",
+        "#include \"double.sm_80.cu\"\n",
+        "[[maybe_unused]] constexpr long long tokens = 1;\n",
         "constexpr long long table_width = 8;\n",
         "constexpr long long odd_name = 5;\n",
         "items = max(ceildiv(tokens * 64, 256), odd_name);\n",

@@ -1,0 +1,98 @@
+//===- CudaKernelsTest.cpp - Whole models as CUDA kernels, without a GPU --===//
+//
+// Every kernel of the bundled model and of the tiny families compiles with
+// NVRTC for an old and a new architecture, and ptxas finds nothing wrong with
+// it (no spills, no stack, no lost performance): weft-compile refuses such a
+// kernel. Skipped where there is no NVRTC.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Target/Cuda/Nvrtc.h"
+#include "passes/Kernel/CudaArch.h"
+#include "runtime/Format/Reader.h"
+#include "test/e2e/Golden.h"
+#include "test/reference/Scratch.h"
+#include "test/runtime/Support/RunCommand.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+using namespace weft;
+using namespace weft::e2e;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// One folder for all tests: models share kernels, which are compiled once.
+const fs::path &getFolder() {
+  static reference::Scratch scratch("cuda-kernels");
+  fs::create_directories(scratch.path);
+  return scratch.path;
+}
+
+class CudaKernels : public testing::TestWithParam<std::string> {
+protected:
+  void SetUp() override {
+    auto nvrtc = Nvrtc::load();
+    if (!nvrtc)
+      GTEST_SKIP() << nvrtc.getStatus().getMessage();
+  }
+};
+
+void checkCode(const rt::Kernel &kernel, const rt::Code &code,
+               rt::Code::Kind kind, const std::string &archName) {
+  SCOPED_TRACE(kernel.name + " for " + archName);
+  EXPECT_EQ(code.kind, kind);
+  EXPECT_EQ(code.target, archName);
+  EXPECT_FALSE(code.symbol.empty());
+  EXPECT_FALSE(code.bytes.empty());
+  const CudaArch *arch = findCudaArch(archName);
+  ASSERT_TRUE(arch);
+  EXPECT_LE(code.launch.sharedBytes, arch->sharedBytes);
+  EXPECT_LE(code.launch.clusterSize, arch->maxCluster);
+  EXPECT_LE(code.launch.dependentLaunch, arch->hasDependentLaunch);
+}
+
+TEST_P(CudaKernels, CompileForEveryArchitecture) {
+  fs::path checkpoint = GetParam() == "stories260k"
+                            ? fs::path(WEFT_SOURCE_DIR) / "models/stories260k"
+                            : dataFolder("families/" + GetParam());
+  fs::path file = getFolder() / (GetParam() + ".weft");
+  auto [output, status] = test::runCommand(
+      std::string(WEFT_COMPILE) + " " + checkpoint.string() +
+      " --target=cuda:sm_80,sm_90a --strip-ir --kernel-cache " +
+      (getFolder() / "cache").string() + " -o " + file.string());
+  ASSERT_EQ(status, 0) << output;
+
+  auto artifact = rt::Artifact::open(file.string());
+  ASSERT_TRUE(artifact) << artifact.getStatus().getMessage();
+  const rt::Plan &plan = (*artifact)->getPlan();
+  EXPECT_EQ(plan.target, "cuda:sm_80,sm_90a");
+  ASSERT_FALSE(plan.kernels.empty());
+  for (const rt::Kernel &kernel : plan.kernels) {
+    ASSERT_EQ(kernel.code.size(), 4u) << kernel.name;
+    using Kind = rt::Code::Kind;
+    checkCode(kernel, kernel.code[0], Kind::Cubin, "sm_80");
+    checkCode(kernel, kernel.code[1], Kind::CudaSource, "sm_80");
+    checkCode(kernel, kernel.code[2], Kind::Cubin, "sm_90a");
+    checkCode(kernel, kernel.code[3], Kind::CudaSource, "sm_90a");
+  }
+}
+
+std::vector<std::string> listModels() {
+  std::vector<std::string> models = familyNames();
+  models.push_back("stories260k");
+  return models;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudaKernels, testing::ValuesIn(listModels()),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+} // namespace
