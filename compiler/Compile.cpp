@@ -9,6 +9,7 @@
 #include "runtime/Format/Writer.h"
 
 #include "llvm/Support/ThreadPool.h"
+#include "llvm/Support/xxhash.h"
 
 #include <atomic>
 #include <mutex>
@@ -48,6 +49,23 @@ static llvm::Error writeParam(plan::ParamOp param, size_t index,
   return error ? std::move(error) : flush();
 }
 
+/// Marks the large weights as generated. Literals, such as the tables of RoPE,
+/// mean something and stay.
+static void markGenerated(ModuleOp module, rt::Plan &plan,
+                          const ArtifactOptions &options) {
+  if (options.generatedBytes == 0)
+    return;
+  for (auto [op, param] :
+       llvm::zip_equal(module.getOps<plan::ParamOp>(), plan.params)) {
+    auto type = cast<RankedTensorType>(op.getType());
+    const uint64_t bytes = type.getNumElements() * rt::getByteSize(param.dtype);
+    const bool isFloat = isa<FloatType>(type.getElementType());
+    if (op.getSources() && isFloat && bytes >= options.generatedBytes)
+      param.generated = {true, 0.02,
+                         options.generatedSeed ^ llvm::xxh3_64bits(param.name)};
+  }
+}
+
 /// Writes all params, several at a time. The first error wins.
 static LogicalResult writeParams(ModuleOp module, const WeightSource &weights,
                                  rt::ArtifactWriter &writer,
@@ -55,7 +73,7 @@ static LogicalResult writeParams(ModuleOp module, const WeightSource &weights,
   SmallVector<plan::ParamOp> params(module.getOps<plan::ParamOp>());
   uint64_t total = 0;
   for (const rt::Param &param : writer.getPlan().params)
-    total += param.size;
+    total += param.generated.isUsed ? 0 : param.size;
   if (options.progress)
     options.progress(total, 0);
   std::mutex mutex;
@@ -64,7 +82,7 @@ static LogicalResult writeParams(ModuleOp module, const WeightSource &weights,
   llvm::DefaultThreadPool pool;
   for (auto [index, param] : llvm::enumerate(params))
     pool.async([&, index = index, param = param]() mutable {
-      if (failed)
+      if (failed || writer.getPlan().params[index].generated.isUsed)
         return;
       llvm::Error error =
           writeParam(param, index, weights, writer, options, total);
@@ -116,6 +134,7 @@ LogicalResult weft::compileToArtifact(ModuleOp module,
     plan->tokenizerFiles.push_back(
         {name, std::vector<uint8_t>(content.begin(), content.end())});
 
+  markGenerated(module, *plan, artifact);
   rt::WriterOptions writerOptions;
   writerOptions.externalWeights = artifact.externalWeights;
   auto writer = rt::ArtifactWriter::create(artifact.path, std::move(*plan),

@@ -17,6 +17,11 @@ struct ArtifactOptions {
   std::string path;             ///< Of the .weft file.
   bool externalWeights = false; ///< Weights in a file beside it.
   bool keepIr = true;           ///< Keep each phase's IR in the DBUG section.
+  /// Weights of at least this many bytes are not stored: the runtime generates
+  /// values with a deviation of 0.02 from `generatedSeed` when it loads them.
+  /// 0: all are stored.
+  uint64_t generatedBytes = 0;
+  uint64_t generatedSeed = 0;
   /// Files that the text layer needs: (name, content).
   std::vector<std::pair<std::string, std::string>> tokenizerFiles = {};
   /// Called with the number of bytes of weights written, from any thread, and

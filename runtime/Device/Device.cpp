@@ -25,6 +25,10 @@ Status Stream::replay(Recording &) {
   return Status::unsupported("this device records nothing");
 }
 
+Result<double> Device::measureReadBandwidth(size_t) {
+  return Status::unsupported("this device does not tell its bandwidth");
+}
+
 DeviceMemory::~DeviceMemory() {
   if (owner)
     owner->release(data, size);

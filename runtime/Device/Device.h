@@ -161,12 +161,19 @@ public:
   /// pointers to it are for the device's streams only.
   virtual bool isHostMemory() const { return true; }
 
-  /// Memory of the device in use through it and free on it, in bytes; 0 if
-  /// unknown.
+  /// Memory that was allocated through the device (now and at most), that is
+  /// free on it and that it has, in bytes; 0 if unknown.
   struct MemoryUse {
-    uint64_t used = 0, peak = 0, free = 0;
+    uint64_t used = 0, peak = 0, free = 0, total = 0;
   };
   virtual MemoryUse getMemoryUse() { return {}; }
+
+  /// Bytes per second that kernels can read at most, measured over about
+  /// `bytes` bytes of memory. Unsupported if the device does not tell.
+  virtual Result<double> measureReadBandwidth(size_t bytes);
+  /// FLOP/s with the fastest instructions for the type that accumulate in f32,
+  /// by the device's specification; 0 if unknown.
+  virtual double getPeakFlops(DType type) { return 0; }
 
   /// Zeroed memory of `size` bytes; `purpose` ("state cache.0.key") is for
   /// the message of OutOfMemory. A size of 0 gives memory of no use that is

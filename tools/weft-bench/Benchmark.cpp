@@ -5,9 +5,16 @@
 #include "runtime/Llm/LanguageModel.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <ctime>
+#include <fstream>
+#include <iterator>
 #include <random>
+#include <sstream>
 #include <sys/resource.h>
+#include <type_traits>
+#include <unistd.h>
 
 using namespace weft;
 using namespace weft::rt;
@@ -15,37 +22,60 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-/// One repetition: tokens in the cache, then a prompt, then generation.
+/// One repetition: tokens in the cache, then a prompt, then generation, of all
+/// sequences at once.
 class Run {
 public:
   Run(GenerationSession &session, const BenchmarkOptions &options)
       : session(session), generator(session.getGenerator()), options(options),
         random(options.seed) {}
 
+  /// Computes the prompts for the first time.
+  Status computeFirst() {
+    return withSequences([&](const Sequences &sequences) {
+             return compute(sequences,
+                            std::max<int64_t>(options.promptTokens, 1),
+                            nullptr);
+           })
+        .getStatus();
+  }
+
   /// Seconds of the prompt and of the generation.
   Result<std::pair<double, double>> once(Workload *promptWork,
                                          Workload *generationWork) {
-    SequenceId sequence = generator.addSequence();
-    Result<std::pair<double, double>> times =
-        timeSequence(sequence, promptWork, generationWork);
-    if (Status s = generator.removeSequence(sequence); !s)
-      return s;
-    return times;
+    return withSequences([&](const Sequences &sequences) {
+      return timeSequences(sequences, promptWork, generationWork);
+    });
   }
 
 private:
-  Result<std::pair<double, double>> timeSequence(SequenceId sequence,
-                                                 Workload *promptWork,
-                                                 Workload *generationWork) {
+  using Sequences = std::vector<SequenceId>;
+
+  /// Calls `work` with new sequences and removes them.
+  template <typename Work>
+  std::invoke_result_t<Work, const Sequences &> withSequences(Work work) {
+    Sequences sequences(options.sequences);
+    for (SequenceId &sequence : sequences)
+      sequence = generator.addSequence();
+    auto result = work(sequences);
+    for (SequenceId sequence : sequences)
+      if (Status s = generator.removeSequence(sequence); !s)
+        return s;
+    return result;
+  }
+
+  Result<std::pair<double, double>> timeSequences(const Sequences &sequences,
+                                                  Workload *promptWork,
+                                                  Workload *generationWork) {
     std::pair<double, double> seconds;
     if (options.depth > 0) {
-      Result<double> filled = compute(sequence, options.depth, nullptr);
+      Result<double> filled = compute(sequences, options.depth, nullptr);
       if (!filled)
         return filled.getStatus();
     }
     if (options.promptTokens > 0) {
       Result<double> prompt =
-          compute(sequence, options.promptTokens, promptWork);
+          compute(sequences, options.promptTokens, promptWork);
       if (!prompt)
         return prompt.getStatus();
       seconds.first = *prompt;
@@ -53,10 +83,11 @@ private:
     if (options.generateTokens == 0)
       return seconds;
     // The step that computes this token is the first of the generation.
-    if (Status s = generator.append(sequence, randomIds(1)); !s)
-      return s;
+    for (SequenceId sequence : sequences)
+      if (Status s = generator.append(sequence, randomIds(1)); !s)
+        return s;
     Result<double> generation =
-        generate(sequence, options.generateTokens, generationWork);
+        generate(sequences, options.generateTokens, generationWork);
     if (!generation)
       return generation.getStatus();
     seconds.second = *generation;
@@ -70,39 +101,48 @@ private:
     return ids;
   }
 
-  /// Puts `count` random tokens into the cache.
-  Result<double> compute(SequenceId sequence, int64_t count, Workload *work) {
-    if (Status s = generator.append(sequence, randomIds(count)); !s)
-      return s;
-    int64_t length = int64_t(generator.getTokens(sequence)->size());
-    Result<double> seconds = generate(sequence, 1, work);
+  /// Puts `count` random tokens of each sequence into the cache.
+  Result<double> compute(const Sequences &sequences, int64_t count,
+                         Workload *work) {
+    for (SequenceId sequence : sequences)
+      if (Status s = generator.append(sequence, randomIds(count)); !s)
+        return s;
+    int64_t length = int64_t(generator.getTokens(sequences[0])->size());
+    Result<double> seconds = generate(sequences, 1, work);
     if (!seconds)
       return seconds;
     // The sampled token was not asked for.
-    if (Status s = generator.rewind(sequence, length); !s)
-      return s;
+    for (SequenceId sequence : sequences)
+      if (Status s = generator.rewind(sequence, length); !s)
+        return s;
     return seconds;
   }
 
-  Result<double> generate(SequenceId sequence, int64_t count, Workload *work) {
-    GenerationRequest request;
-    request.sequence = sequence;
-    request.options.maxTokens = count;
-    request.options.ignoreEos = true;
+  Result<double> generate(const Sequences &sequences, int64_t count,
+                          Workload *work) {
+    std::vector<GenerationRequest> requests(sequences.size());
+    for (size_t i = 0; i < sequences.size(); ++i) {
+      requests[i].sequence = sequences[i];
+      requests[i].options.maxTokens = count;
+      requests[i].options.ignoreEos = true;
+    }
     uint32_t hook =
         work ? session.getSession().addHook(work->makeHook(), HookKind::Times)
              : 0;
-    Result<GenerationResult> result = generator.generate(request);
+    Result<std::vector<GenerationResult>> results =
+        generator.generate(requests);
     if (work)
       session.getSession().removeHook(hook);
-    if (!result)
-      return result.getStatus();
-    if (result->reason == FinishReason::Failed)
-      return result->status;
-    if (int64_t(result->ids.size()) != count)
-      return Status::internal("the benchmark generated " +
-                              std::to_string(result->ids.size()) +
-                              " tokens instead of " + std::to_string(count));
+    if (!results)
+      return results.getStatus();
+    for (const GenerationResult &result : *results) {
+      if (result.reason == FinishReason::Failed)
+        return result.status;
+      if (int64_t(result.ids.size()) != count)
+        return Status::internal("the benchmark generated " +
+                                std::to_string(result.ids.size()) +
+                                " tokens instead of " + std::to_string(count));
+    }
     const GenerationTimes &times = generator.getTimes();
     return times.promptSeconds + times.generateSeconds;
   }
@@ -151,6 +191,27 @@ static void addBound(Speed &speed, const std::vector<StepWork> &steps,
   speed.limitedBy = memorySeconds > arithmeticSeconds ? "memory" : "arithmetic";
 }
 
+/// Seconds since the process started, to a hundredth (proc(5)); 0 if unknown.
+static double getProcessAge() {
+  std::ifstream in("/proc/self/stat");
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  // The second field is a name in parentheses, which may have spaces.
+  std::istringstream fields(
+      text.substr(std::min(text.size(), text.rfind(')'))));
+  std::string field;
+  constexpr int startTimeField = 22, firstField = 2;
+  for (int i = firstField; i <= startTimeField; ++i)
+    fields >> field;
+  uint64_t ticks = 0;
+  auto [end, error] =
+      std::from_chars(field.data(), field.data() + field.size(), ticks);
+  timespec now = {};
+  if (error != std::errc() || clock_gettime(CLOCK_BOOTTIME, &now) != 0)
+    return 0;
+  return double(now.tv_sec) + double(now.tv_nsec) * 1e-9 -
+         double(ticks) / double(sysconf(_SC_CLK_TCK));
+}
+
 static int64_t getPeakMemory() {
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
@@ -168,8 +229,33 @@ static size_t workingSet(const Workload &prompt, const Workload &generation) {
   return size_t(std::min(most, double(size_t(1) << 30)));
 }
 
-static Status measureLimits(BenchmarkResult &result, const Workload &prompt,
-                            const Workload &generation) {
+/// The limits of a device that tells them.
+static Status measureDevice(BenchmarkResult &result, Device &device,
+                            const std::string &dtype) {
+  // Much larger than any cache, and than the noise of starting.
+  constexpr uint64_t most = uint64_t(4) << 30;
+  const uint64_t bytes = std::min(most, device.getMemoryUse().free / 2);
+  result.bandwidthBufferBytes = int64_t(bytes);
+  if (result.bandwidth == 0) {
+    Result<double> bandwidth = device.measureReadBandwidth(bytes);
+    if (!bandwidth)
+      return Status(bandwidth.getStatus().getCode(),
+                    bandwidth.getStatus().getMessage() +
+                        "; give it with --bandwidth");
+    result.bandwidth = *bandwidth;
+  }
+  result.peak.f32 = device.getPeakFlops(DType::F32);
+  result.peak.bf16 = device.getPeakFlops(DType::BF16);
+  result.peak.instructions = "by specification";
+  result.flopsPerSecond = dtype == "f32" ? result.peak.f32 : result.peak.bf16;
+  // Without a specification only memory is a bound.
+  if (result.flopsPerSecond == 0)
+    result.flopsPerSecond = 1e18;
+  return Status::ok();
+}
+
+static Status measureHost(BenchmarkResult &result, const Workload &prompt,
+                          const Workload &generation) {
   result.bandwidthBufferBytes = std::max<int64_t>(
       int64_t(workingSet(prompt, generation)), 64 * 1024 * result.threads);
   Result<double> bandwidth =
@@ -182,6 +268,33 @@ static Status measureLimits(BenchmarkResult &result, const Workload &prompt,
   result.peak.bf16 = std::max(result.peak.bf16, peak.bf16);
   result.peak.instructions = peak.instructions;
   return Status::ok();
+}
+
+/// The limits of the machine whose memory the device uses.
+static Status measureMachine(BenchmarkResult &result, const Workload &prompt,
+                             const Workload &generation,
+                             const std::string &dtype, double bandwidth) {
+  // Twice, because other programs may disturb one of them.
+  for (int i = 0; i < 2; ++i)
+    if (Status s = measureHost(result, prompt, generation); !s)
+      return s;
+  if (bandwidth != 0)
+    result.bandwidth = bandwidth;
+  result.flopsPerSecond = result.peak.f32;
+  if (dtype == "bf16")
+    result.flopsPerSecond = std::max(result.peak.f32, result.peak.bf16);
+  return Status::ok();
+}
+
+static void readDeviceMemory(DeviceMemoryUse &use, const Session &session) {
+  for (const Param &param : session.getPlan().params)
+    use.weights += param.size;
+  use.states = session.getStateBytes();
+  const Device::MemoryUse memory =
+      session.getProgram().getDevice().getMemoryUse();
+  const uint64_t peak = memory.peak + session.getRecordingBytes();
+  use.beyond = peak - std::min(peak, use.weights + use.states);
+  use.inUse = memory.total - memory.free;
 }
 
 Result<BenchmarkResult> weft::runBenchmark(const BenchmarkOptions &options) {
@@ -202,6 +315,7 @@ Result<BenchmarkResult> weft::runBenchmark(const BenchmarkOptions &options) {
         std::to_string(most) +
         "; give a smaller --depth, --prompt-tokens or --generate-tokens");
   sizes.tokensPerStep = options.tokensPerStep;
+  sizes.sequences = options.sequences;
   Result<std::unique_ptr<GenerationSession>> session =
       (*model)->createSession(sizes);
   if (!session)
@@ -217,10 +331,15 @@ Result<BenchmarkResult> weft::runBenchmark(const BenchmarkOptions &options) {
   // goes; watching every command costs time, so neither counts.
   Workload promptWork, generationWork;
   Run run(**session, options);
+  if (Status s = run.computeFirst(); !s)
+    return s;
+  result.firstTokenSeconds = getProcessAge();
   if (auto first = run.once(nullptr, nullptr); !first)
     return first.getStatus();
   if (auto watched = run.once(&promptWork, &generationWork); !watched)
     return watched.getStatus();
+  result.promptByKernel = promptWork.getRowsByKernel();
+  result.generationByKernel = generationWork.getRowsByKernel();
   result.promptKernels = promptWork.getRows();
   result.generationKernels = generationWork.getRows();
   std::vector<double> promptSeconds, generationSeconds;
@@ -233,19 +352,27 @@ Result<BenchmarkResult> weft::runBenchmark(const BenchmarkOptions &options) {
   }
   result.peakMemoryBytes = getPeakMemory();
 
-  // Twice, because other programs may disturb one of them.
-  for (int i = 0; i < 2; ++i)
-    if (Status s = measureLimits(result, promptWork, generationWork); !s)
-      return s;
-  double flops = result.peak.f32;
-  if (meta.weightsDtype == "bf16")
-    flops = std::max(flops, result.peak.bf16);
+  Device &device = (*model)->getProgram().getDevice();
+  result.device = device.describe();
+  result.hasDeviceMemory = !device.isHostMemory();
+  if (result.hasDeviceMemory)
+    readDeviceMemory(result.deviceMemory, (*session)->getSession());
+  result.bandwidth = options.bandwidth;
+  if (Status s = result.hasDeviceMemory
+                     ? measureDevice(result, device, meta.weightsDtype)
+                     : measureMachine(result, promptWork, generationWork,
+                                      meta.weightsDtype, options.bandwidth);
+      !s)
+    return s;
+  const double flops = result.flopsPerSecond;
   if (options.promptTokens > 0) {
-    result.prompt = summarise(options.promptTokens, promptSeconds);
+    result.prompt =
+        summarise(options.promptTokens * options.sequences, promptSeconds);
     addBound(result.prompt, promptWork.getSteps(), result.bandwidth, flops);
   }
   if (options.generateTokens > 0) {
-    result.generation = summarise(options.generateTokens, generationSeconds);
+    result.generation = summarise(options.generateTokens * options.sequences,
+                                  generationSeconds);
     addBound(result.generation, generationWork.getSteps(), result.bandwidth,
              flops);
   }

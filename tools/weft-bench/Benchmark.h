@@ -16,12 +16,23 @@ namespace weft {
 struct BenchmarkOptions {
   std::string plan;
   int64_t promptTokens = 512, generateTokens = 128;
-  int64_t depth = 0; ///< Tokens in the cache before the prompt.
+  int64_t sequences = 1; ///< At the same time, each with these lengths.
+  int64_t depth = 0;     ///< Tokens in the cache before the prompt.
   int64_t repeat = 5;
   int64_t tokensPerStep = 512;
   unsigned threads = 0; ///< 0: one per usable core.
   std::string device;   ///< Empty: that of the plan's target.
   uint32_t seed = 1;
+  double bandwidth = 0; ///< Bytes per second; 0: it is measured.
+};
+
+/// Memory of a device with memory of its own, in bytes.
+struct DeviceMemoryUse {
+  uint64_t weights = 0, states = 0;
+  /// Most that was allocated beyond these: workspace, arguments, recorded runs.
+  uint64_t beyond = 0;
+  /// What is in use on the device, by the driver and other processes too.
+  uint64_t inUse = 0;
 };
 
 /// Tokens per second of one kind of work, over all repetitions.
@@ -42,6 +53,11 @@ struct BenchmarkResult {
   unsigned threads = 0;
   Speed prompt, generation; ///< tokens 0: not asked for.
   double openSeconds = 0;   ///< Opening the artifact and making the session.
+  /// From the start of the process to the first token of the first prompt.
+  double firstTokenSeconds = 0;
+  std::string device; ///< Device::describe.
+  bool hasDeviceMemory = false;
+  DeviceMemoryUse deviceMemory;
   int64_t peakMemoryBytes = 0;
   /// With as many bytes as a step reads, so that a model that fits into a
   /// cache is compared with that cache.
@@ -49,6 +65,9 @@ struct BenchmarkResult {
   int64_t bandwidthBufferBytes = 0;
   PeakFlops peak;
   std::vector<KernelRow> promptKernels, generationKernels;
+  /// The same by kernel of the plan.
+  std::vector<KernelRow> promptByKernel, generationByKernel;
+  double flopsPerSecond = 0; ///< That bounds are made with.
 };
 
 /// Whether even the fastest repetition is below the bound, give or take the
@@ -57,9 +76,14 @@ bool isPossible(const Speed &speed);
 
 rt::Result<BenchmarkResult> runBenchmark(const BenchmarkOptions &options);
 
+/// Which tables printResult adds.
+struct Tables {
+  bool byOperation = false, byKernel = false;
+};
+
 /// Text for people or one JSON object.
 std::string printResult(const BenchmarkOptions &options,
-                        const BenchmarkResult &result, bool kernels);
+                        const BenchmarkResult &result, Tables tables);
 std::string printJson(const BenchmarkOptions &options,
                       const BenchmarkResult &result);
 

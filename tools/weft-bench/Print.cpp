@@ -63,13 +63,52 @@ static void printKernels(std::string &out, const char *title,
   }
 }
 
+/// What of its bound a kernel reached: of the longer of its bytes at the
+/// machine's bandwidth and its FLOPs at the peak.
+static double getFraction(const KernelRow &row, const BenchmarkResult &result) {
+  const double memory = double(row.bytes) / result.bandwidth;
+  const double arithmetic = double(row.flops) / result.flopsPerSecond;
+  return std::max(memory, arithmetic) / std::max(row.seconds, 1e-9);
+}
+
+static void printByKernel(std::string &out, const char *title,
+                          const std::vector<KernelRow> &rows,
+                          const BenchmarkResult &result) {
+  if (rows.empty())
+    return;
+  double total = 0, bytes = 0;
+  for (const KernelRow &row : rows) {
+    total += row.seconds;
+    bytes += double(row.bytes);
+  }
+  append(out, "\n%s\n%6s %9s %8s %8s %10s %9s %10s %6s  %s\n", title, "time",
+         "ms", "launches", "us each", "MB", "GB/s", "GFLOP/s", "bound",
+         "kernel");
+  for (const KernelRow &row : rows) {
+    const double seconds = std::max(row.seconds, 1e-9);
+    append(out,
+           "%5.1f%% %9.3f %8lld %8.1f %10.2f %9.1f %10.1f %5.1f%%  %s: %s\n",
+           100 * row.seconds / std::max(total, 1e-9), row.seconds * 1e3,
+           (long long)row.launches, seconds * 1e6 / double(row.launches),
+           double(row.bytes) * 1e-6, double(row.bytes) / seconds * 1e-9,
+           double(row.flops) / seconds * 1e-9, 100 * getFraction(row, result),
+           row.kernel.substr(0, 80).c_str(), row.label.substr(0, 80).c_str());
+  }
+  append(out, "%6s %9.3f %8s %8s %10.2f %9.1f\n", "all", total * 1e3, "", "",
+         bytes * 1e-6, bytes / std::max(total, 1e-9) * 1e-9);
+}
+
 std::string weft::printResult(const BenchmarkOptions &options,
-                              const BenchmarkResult &result, bool kernels) {
+                              const BenchmarkResult &result, Tables tables) {
   std::string out;
-  append(out, "model       %s, %s weights, %u threads, depth %lld, seed %u\n",
+  append(out,
+         "model       %s, %s weights, %u threads, sequences %lld, depth %lld, "
+         "seed %u\n",
          result.model.substr(0, 200).c_str(),
          result.weightsDtype.empty() ? "?" : result.weightsDtype.c_str(),
-         result.threads, (long long)options.depth, options.seed);
+         result.threads, (long long)options.sequences, (long long)options.depth,
+         options.seed);
+  append(out, "device      %s\n", result.device.substr(0, 400).c_str());
   append(
       out, "machine     %.1f GB/s read (%.1f MiB buffer), %.1f GFLOP/s f32, ",
       result.bandwidth * 1e-9, double(result.bandwidthBufferBytes) / (1 << 20),
@@ -77,11 +116,28 @@ std::string weft::printResult(const BenchmarkOptions &options,
   if (result.peak.bf16 > 0)
     append(out, "%.1f GFLOP/s bf16, ", result.peak.bf16 * 1e-9);
   append(out, "%s\n", result.peak.instructions.c_str());
-  append(out, "open        %.3f s, peak memory %.1f MiB\n", result.openSeconds,
+  append(out,
+         "open        %.3f s, first token %.2f s after the start of the "
+         "process, peak memory %.1f MiB\n",
+         result.openSeconds, result.firstTokenSeconds,
          double(result.peakMemoryBytes) / (1 << 20));
+  if (result.hasDeviceMemory) {
+    constexpr double mebibyte = 1 << 20;
+    const DeviceMemoryUse &use = result.deviceMemory;
+    append(out,
+           "gpu memory  %.1f MiB weights, %.1f MiB states, %.1f MiB beyond "
+           "these; %.1f MiB in use on the device\n",
+           double(use.weights) / mebibyte, double(use.states) / mebibyte,
+           double(use.beyond) / mebibyte, double(use.inUse) / mebibyte);
+  }
   printSpeed(out, "prompt", result.prompt);
   printSpeed(out, "generation", result.generation);
-  if (kernels) {
+  if (tables.byKernel) {
+    printByKernel(out, "prompt, by kernel", result.promptByKernel, result);
+    printByKernel(out, "generation, by kernel", result.generationByKernel,
+                  result);
+  }
+  if (tables.byOperation) {
     printKernels(out, "prompt, by operation", result.promptKernels);
     printKernels(out, "generation, by operation", result.generationKernels);
   }
@@ -119,28 +175,54 @@ static Json toJson(const std::vector<KernelRow> &rows) {
   return list;
 }
 
+static Json toJson(const std::vector<KernelRow> &rows,
+                   const BenchmarkResult &result) {
+  Json list = Json::array();
+  for (const KernelRow &row : rows)
+    list.push_back({{"kernel", row.kernel},
+                    {"computes", row.label},
+                    {"target", row.target},
+                    {"launches", row.launches},
+                    {"seconds", row.seconds},
+                    {"flops", row.flops},
+                    {"bytes", row.bytes},
+                    {"fraction_of_bound", getFraction(row, result)}});
+  return list;
+}
+
 std::string weft::printJson(const BenchmarkOptions &options,
                             const BenchmarkResult &result) {
-  Json json = {{"plan", options.plan},
-               {"model", result.model},
-               {"weights_dtype", result.weightsDtype},
-               {"threads", result.threads},
-               {"depth", options.depth},
-               {"repeat", options.repeat},
-               {"tokens_per_step", options.tokensPerStep},
-               {"seed", options.seed},
-               {"open_seconds", result.openSeconds},
-               {"peak_memory_bytes", result.peakMemoryBytes},
-               {"machine",
-                {{"read_bytes_per_second", result.bandwidth},
-                 {"read_buffer_bytes", result.bandwidthBufferBytes},
-                 {"f32_flops_per_second", result.peak.f32},
-                 {"bf16_flops_per_second", result.peak.bf16},
-                 {"instructions", result.peak.instructions}}},
-               {"prompt", toJson(result.prompt)},
-               {"generation", toJson(result.generation)},
-               {"prompt_kernels", toJson(result.promptKernels)},
-               {"generation_kernels", toJson(result.generationKernels)}};
+  Json json = {
+      {"plan", options.plan},
+      {"model", result.model},
+      {"weights_dtype", result.weightsDtype},
+      {"threads", result.threads},
+      {"sequences", options.sequences},
+      {"depth", options.depth},
+      {"repeat", options.repeat},
+      {"tokens_per_step", options.tokensPerStep},
+      {"seed", options.seed},
+      {"device", result.device},
+      {"open_seconds", result.openSeconds},
+      {"first_token_seconds", result.firstTokenSeconds},
+      {"peak_memory_bytes", result.peakMemoryBytes},
+      {"machine",
+       {{"read_bytes_per_second", result.bandwidth},
+        {"read_buffer_bytes", result.bandwidthBufferBytes},
+        {"f32_flops_per_second", result.peak.f32},
+        {"bf16_flops_per_second", result.peak.bf16},
+        {"instructions", result.peak.instructions}}},
+      {"prompt", toJson(result.prompt)},
+      {"generation", toJson(result.generation)},
+      {"prompt_kernels", toJson(result.promptKernels)},
+      {"generation_kernels", toJson(result.generationKernels)},
+      {"prompt_by_kernel", toJson(result.promptByKernel, result)},
+      {"generation_by_kernel", toJson(result.generationByKernel, result)}};
+  if (result.hasDeviceMemory)
+    json["device_memory_bytes"] = {{"weights", result.deviceMemory.weights},
+                                   {"states", result.deviceMemory.states},
+                                   {"beyond", result.deviceMemory.beyond},
+                                   {"in_use", result.deviceMemory.inUse}};
   // Names come from a file and may not be UTF-8.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -40,16 +40,24 @@ void Workload::record(const CommandEvent &event) {
   steps.back().flops += double(event.flops);
   steps.back().bytes += compulsoryBytes(event);
 
+  std::string kernel, program;
+  if (event.command.kind == CommandKind::Launch) {
+    kernel = event.plan.kernels[event.command.kernel].name;
+    program = event.plan.kernels[event.command.kernel].program;
+  }
   std::string label = classifyLabel(event.command.label);
-  KernelRow &row = rows[label];
-  row.label = std::move(label);
-  if (event.command.kind == CommandKind::Launch)
-    row.kernel = event.plan.kernels[event.command.kernel].name;
-  row.target = event.target;
-  ++row.launches;
-  row.flops += event.flops;
-  row.bytes += event.bytes;
-  row.seconds += double(event.endTime - event.beginTime) * 1e-9;
+  auto add = [&](KernelRow &row, std::string name) {
+    row.label = std::move(name);
+    row.kernel = kernel;
+    row.target = event.target;
+    ++row.launches;
+    row.flops += event.flops;
+    row.bytes += event.bytes;
+    row.seconds += double(event.endTime - event.beginTime) * 1e-9;
+  };
+  add(rows[label], label);
+  if (!kernel.empty())
+    add(kernelRows[kernel], std::move(program));
 }
 
 CommandHook Workload::makeHook() {
@@ -59,7 +67,8 @@ CommandHook Workload::makeHook() {
   };
 }
 
-std::vector<KernelRow> Workload::getRows() const {
+static std::vector<KernelRow>
+sortByTime(const std::map<std::string, KernelRow> &rows) {
   std::vector<KernelRow> result;
   for (const auto &[label, row] : rows)
     result.push_back(row);
@@ -68,4 +77,10 @@ std::vector<KernelRow> Workload::getRows() const {
               return a.seconds > b.seconds;
             });
   return result;
+}
+
+std::vector<KernelRow> Workload::getRows() const { return sortByTime(rows); }
+
+std::vector<KernelRow> Workload::getRowsByKernel() const {
+  return sortByTime(kernelRows);
 }

@@ -12,8 +12,9 @@
 
 namespace weft {
 
-/// Sums over the launches of one class of labels: numbers in a label are
-/// replaced by '*', so that all layers count together.
+/// Sums over the launches of one class of labels (numbers in a label are
+/// replaced by '*', so that all layers count together) or of one kernel, whose
+/// label is then what it computes.
 struct KernelRow {
   std::string label, kernel, target;
   int64_t launches = 0, flops = 0, bytes = 0;
@@ -37,12 +38,13 @@ public:
   const std::vector<StepWork> &getSteps() const { return steps; }
   /// By time, longest first.
   std::vector<KernelRow> getRows() const;
+  std::vector<KernelRow> getRowsByKernel() const;
 
 private:
   void record(const rt::CommandEvent &event);
 
   std::vector<StepWork> steps;
-  std::map<std::string, KernelRow> rows;
+  std::map<std::string, KernelRow> rows, kernelRows;
 };
 
 /// "layers.3.attention" -> "layers.*.attention".

@@ -1,5 +1,6 @@
 //===- weft-bench.cpp - Speed of a compiled model -------------------------===//
 
+#include "runtime/Device/Device.h"
 #include "tools/common/CommandLine.h"
 #include "tools/weft-bench/Benchmark.h"
 
@@ -20,8 +21,11 @@ read divided by the measured read bandwidth, and its FLOPs divided by the
 measured peak, both with the same number of threads. A figure above its bound is
 reported as an error of the measurement, with exit code 1.
 
---depth N measures with N tokens in the cache before the prompt; --kernels says
-where the time goes (from a repetition of its own).
+On a GPU the bandwidth is that of a kernel that only reads and the peak that of
+the specification; times of single commands are those of events.
+
+--depth N measures with N tokens in the cache before the prompt; --kernels and
+--per-kernel say where the time goes (from a repetition of its own).
 Exit codes: 0 done, 1 an error that is explained on standard error, 2 wrong
 command line, 70 a bug in Weft.)";
 
@@ -29,7 +33,9 @@ static int run(int argc, char **argv) {
   CLI::App app(kDescription, "weft-bench");
   app.footer(kFooter);
   BenchmarkOptions options;
-  bool json = false, kernels = false;
+  bool json = false;
+  Tables tables;
+  double bandwidth = 0;
   constexpr int64_t most = 1 << 30;
   app.add_option("plan", options.plan, "The compiled model (.weft)")
       ->required();
@@ -40,6 +46,10 @@ static int run(int argc, char **argv) {
   app.add_option("--generate-tokens", options.generateTokens,
                  "Tokens to generate; 0: none")
       ->check(tools::wholeNumber(0, most))
+      ->capture_default_str();
+  app.add_option("--sequences", options.sequences,
+                 "Sequences at the same time; figures are of all together")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 20))
       ->capture_default_str();
   app.add_option("--depth", options.depth,
                  "Tokens in the cache before the prompt")
@@ -57,7 +67,21 @@ static int run(int argc, char **argv) {
   app.add_option("--seed", options.seed, "Of the prompt's ids")
       ->capture_default_str();
   app.add_flag("--json", json, "Write one JSON object");
-  app.add_flag("--kernels", kernels, "Add a table of time by operation");
+  app.add_flag("--kernels", tables.byOperation,
+               "Add a table of time by operation");
+  app.add_flag("--per-kernel", tables.byKernel,
+               "Add a table of time, traffic and fraction of the bound by "
+               "kernel");
+  app.add_option("--device", options.device,
+                 "cpu, cuda, cuda:N or null (default: what the plan was "
+                 "compiled for)")
+      ->check([](const std::string &name) {
+        return rt::checkDeviceName(name).getMessage();
+      });
+  app.add_option("--bandwidth", bandwidth,
+                 "GB/s that the device's memory is read with at most (default: "
+                 "measured)")
+      ->check(CLI::PositiveNumber);
   app.callback([&] {
     if (options.promptTokens + options.generateTokens == 0)
       throw CLI::ValidationError(
@@ -66,11 +90,12 @@ static int run(int argc, char **argv) {
   if (std::optional<int> code = tools::parseCommandLine(app, argc, argv))
     return *code;
 
+  options.bandwidth = bandwidth * 1e9;
   rt::Result<BenchmarkResult> result = runBenchmark(options);
   if (!result)
     return tools::finish("weft-bench", result.getStatus());
   std::string text = json ? printJson(options, *result)
-                          : printResult(options, *result, kernels);
+                          : printResult(options, *result, tables);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
       std::fflush(stdout) != 0)
     return tools::finish("weft-bench",

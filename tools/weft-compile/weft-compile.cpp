@@ -42,7 +42,10 @@ cl::opt<std::string> compileFrom(
     cl::desc("MODEL is the IR that --compile-to=PHASE wrote; go on after it"),
     cl::value_desc("phase"), cl::cat(category));
 cl::opt<std::string>
-    weightsFrom("weights", cl::desc("Checkpoint folder for --compile-from"),
+    weightsFrom("weights",
+                cl::desc("Checkpoint folder for --compile-from; 'generated' "
+                         "with --synthesize: the plan holds no large weights, "
+                         "the runtime makes random ones when it is loaded"),
                 cl::value_desc("folder"), cl::cat(category));
 cl::opt<std::string>
     dumpPhases("dump-phases",
@@ -160,6 +163,9 @@ int writeIr(ModuleOp module) {
   return tools::exitOk;
 }
 
+/// The value of --weights for weights that the runtime makes.
+constexpr llvm::StringLiteral generatedWeights = "generated";
+
 int run() {
   bool fromIr = !compileFrom.empty(), toIr = !compileTo.empty();
   if (modelOptions.input.empty() == modelOptions.synthesize.empty() && !fromIr)
@@ -168,7 +174,12 @@ int run() {
     return usage("give the artifact to write with -o FILE.weft");
   if (!toIr && output == "-")
     return usage("an artifact does not go to standard output; give a file");
-  if (!weightsFrom.empty() && !fromIr)
+  const bool isSynthesized = !modelOptions.synthesize.empty();
+  if (isSynthesized && !fromIr && !weightsFrom.empty() &&
+      weightsFrom != generatedWeights)
+    return usage("unknown --weights '" + weightsFrom +
+                 "' with --synthesize; expected 'generated'");
+  if (!weightsFrom.empty() && !fromIr && !isSynthesized)
     return usage("--weights goes with --compile-from; without it, MODEL is the "
                  "checkpoint");
   PhaseRun phases;
@@ -247,6 +258,10 @@ int run() {
   artifact.path = output;
   artifact.externalWeights = externalWeights;
   artifact.keepIr = !stripIr;
+  if (isSynthesized && weightsFrom == generatedWeights) {
+    artifact.generatedBytes = uint64_t(1) << 20;
+    artifact.generatedSeed = modelOptions.seed;
+  }
   artifact.tokenizerFiles = model->tokenizerFiles;
   std::unique_ptr<tools::ProgressBar> progress;
   artifact.progress = [&](uint64_t total, uint64_t written) {

@@ -51,6 +51,7 @@ using GraphExec = struct CUgraphExec_st *;
 using MemoryPool = struct CUmemPoolHandle_st *;
 
 enum class DeviceAttribute : int {
+  ClockKilohertz = 13,
   MultiprocessorCount = 16,
   L2CacheBytes = 38,
   ComputeCapabilityMajor = 75,

@@ -19,18 +19,20 @@ static Result<GpuFacts> readFacts(const Api &api, DeviceNumber device,
       code != Code::Success)
     return fail(api, code, "asking for the name of the GPU");
   facts.name = name;
-  int hasPools = 0;
+  int hasPools = 0, kilohertz = 0;
   const std::pair<DeviceAttribute, int *> attributes[] = {
       {DeviceAttribute::ComputeCapabilityMajor, &facts.major},
       {DeviceAttribute::ComputeCapabilityMinor, &facts.minor},
       {DeviceAttribute::MultiprocessorCount, &facts.multiprocessors},
       {DeviceAttribute::MaxSharedMemoryPerBlock, &facts.sharedBytesPerBlock},
       {DeviceAttribute::L2CacheBytes, &facts.l2Bytes},
+      {DeviceAttribute::ClockKilohertz, &kilohertz},
       {DeviceAttribute::MemoryPoolsSupported, &hasPools}};
   for (auto [attribute, value] : attributes)
     if (Code code = api.deviceGetAttribute(value, attribute, device);
         code != Code::Success)
       return fail(api, code, "asking for the properties of the GPU");
+  facts.clockHertz = kilohertz * 1e3;
   if (Code code = api.deviceTotalMem(&facts.memoryBytes, device);
       code != Code::Success)
     return fail(api, code, "asking for the memory of the GPU");

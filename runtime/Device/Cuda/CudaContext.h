@@ -21,6 +21,7 @@ struct GpuFacts {
   int multiprocessors = 0;
   int sharedBytesPerBlock = 0; ///< Most that a kernel can opt in to.
   int l2Bytes = 0;
+  double clockHertz = 0; ///< Highest of the multiprocessors.
   size_t memoryBytes = 0;
   int driverVersion = 0; ///< 1000 x major + 10 x minor.
 };

@@ -6,6 +6,7 @@
 #include "runtime/Device/Cuda/ConstantLoader.h"
 #include "runtime/Device/Cuda/CudaKernel.h"
 #include "runtime/Device/Cuda/CudaStream.h"
+#include "runtime/Device/Cuda/ReadBandwidth.h"
 #include "runtime/Format/ByteSize.h"
 
 #include <algorithm>
@@ -76,12 +77,36 @@ std::string CudaDevice::describe() const {
 
 Device::MemoryUse CudaDevice::getMemoryUse() {
   std::lock_guard lock(mutex);
-  MemoryUse use = {usedBytes, peakBytes, 0};
+  MemoryUse use = {usedBytes, peakBytes, 0, 0};
   size_t free = 0, total = 0;
   if (context->activate() &&
-      context->getApi().memGetInfo(&free, &total) == cuda::Code::Success)
+      context->getApi().memGetInfo(&free, &total) == cuda::Code::Success) {
     use.free = free;
+    use.total = total;
+  }
   return use;
+}
+
+Result<double> CudaDevice::measureReadBandwidth(size_t bytes) {
+  return cuda::measureReadBandwidth(context, *this, bytes);
+}
+
+double CudaDevice::getPeakFlops(DType type) {
+  const GpuFacts &facts = context->getFacts();
+  // Of one multiprocessor in one cycle, dense; CUDA programming guide,
+  // "Arithmetic Instructions", and NVIDIA's architecture papers.
+  struct Row {
+    int major, minor;
+    double tensor, vector;
+  };
+  constexpr Row rows[] = {{8, 0, 2048, 128},  {8, 6, 1024, 256},
+                          {8, 9, 1024, 256},  {9, 0, 4096, 256},
+                          {10, 0, 8192, 256}, {12, 0, 1024, 256}};
+  for (const Row &row : rows)
+    if (row.major == facts.major && row.minor == facts.minor)
+      return (type == DType::F32 ? row.vector : row.tensor) *
+             facts.multiprocessors * facts.clockHertz;
+  return 0;
 }
 
 Status CudaDevice::explainShortage(size_t size, std::string_view purpose,

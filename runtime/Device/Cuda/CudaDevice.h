@@ -51,6 +51,8 @@ public:
   unsigned getWorkerCount() const override { return 0; }
   bool isHostMemory() const override { return false; }
   MemoryUse getMemoryUse() override;
+  Result<double> measureReadBandwidth(size_t bytes) override;
+  double getPeakFlops(DType type) override;
 
   Result<DeviceMemory> allocate(size_t size, std::string_view purpose) override;
   /// Page-locked.

@@ -11,6 +11,7 @@
 
 using namespace weft;
 using testing::HasSubstr;
+using testing::Not;
 namespace toy = weft::rt::toydecoder;
 
 namespace {
@@ -66,6 +67,12 @@ TEST_F(WeftBenchTest, JsonHasEveryFigure) {
   // 40 tokens in two steps of at most 32, each with two commands.
   EXPECT_EQ(json["prompt_kernels"].size(), 2u);
   EXPECT_EQ(json["prompt_kernels"][0]["launches"], 2);
+  EXPECT_EQ(json["generation_by_kernel"].size(), 2u);
+  EXPECT_EQ(json["generation_by_kernel"][0]["launches"], 20);
+  EXPECT_GT(json["generation_by_kernel"][0]["fraction_of_bound"], 0);
+  EXPECT_GT(json["first_token_seconds"], 0);
+  EXPECT_LT(json["first_token_seconds"], 600);
+  EXPECT_THAT(std::string(json["device"]), HasSubstr("cpu with 1 thread"));
 }
 
 TEST_F(WeftBenchTest, TextHasATableOfOperations) {
@@ -75,6 +82,67 @@ TEST_F(WeftBenchTest, TextHasATableOfOperations) {
   EXPECT_THAT(result.output, HasSubstr("layers.*.cache (toy_remember)"));
   EXPECT_THAT(result.output, HasSubstr("of it reached"));
   EXPECT_THAT(result.output, HasSubstr("seed 1"));
+  EXPECT_THAT(result.output, Not(HasSubstr("by kernel")));
+}
+
+TEST_F(WeftBenchTest, BandwidthCanBeGiven) {
+  test::CommandResult result =
+      run("--prompt-tokens 8 --generate-tokens 8 --repeat 1 --per-kernel "
+          "--bandwidth 12345 --device cpu");
+  EXPECT_THAT(result.output, HasSubstr("12345.0 GB/s read"));
+  EXPECT_THAT(result.output, HasSubstr("generation, by kernel"));
+  EXPECT_THAT(result.output, HasSubstr("toy_remember: "));
+}
+
+TEST_F(WeftBenchTest, FiguresAreOfAllSequences) {
+  test::CommandResult result = run("--prompt-tokens 8 --generate-tokens 5 "
+                                   "--sequences 3 --repeat 1 --json");
+  nlohmann::json json = nlohmann::json::parse(result.output, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << result.output;
+  EXPECT_EQ(json["sequences"], 3);
+  EXPECT_EQ(json["prompt"]["tokens"], 24);
+  EXPECT_EQ(json["generation"]["tokens"], 15);
+  // One step makes a row of 264 logits for each sequence.
+  EXPECT_EQ(json["generation"]["flops"], 15 * 264);
+  EXPECT_EQ(json["generation_by_kernel"][0]["launches"], 5);
+}
+
+TEST_F(WeftBenchTest, FiguresOfAGpu) {
+  rt::Status status = toy::writeFile(path, {.fakeCuda = true});
+  ASSERT_TRUE(status) << status.getMessage();
+  // The library is a driver without a GPU: it compiles nothing, so it cannot
+  // measure its bandwidth.
+  const std::string command =
+      "LD_LIBRARY_PATH='" WEFT_FAKE_CUDA_FOLDER "' '" WEFT_BENCH "' '" + path +
+      "' --prompt-tokens 8 --generate-tokens 5 "
+      "--repeat 2 ";
+  test::CommandResult result = test::runCommand(command + "2>&1");
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.output, HasSubstr("give it with --bandwidth"));
+  result = test::runCommand(command + "--bandwidth 1000 --json");
+  nlohmann::json json = nlohmann::json::parse(result.output, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << result.output;
+  EXPECT_THAT(std::string(json["device"]), HasSubstr("Fake GPU"));
+  EXPECT_EQ(json["machine"]["read_bytes_per_second"], 1e12);
+  // 4 multiprocessors at 1 GHz with 4096 and 256 FLOPs in a cycle.
+  EXPECT_EQ(json["machine"]["bf16_flops_per_second"], 4 * 4096e9);
+  EXPECT_EQ(json["machine"]["f32_flops_per_second"], 4 * 256e9);
+  // 76 ids of the story; a cache of 4 blocks of 4 ids.
+  EXPECT_EQ(json["device_memory_bytes"]["weights"], toy::storyIds().size() * 4);
+  EXPECT_EQ(json["device_memory_bytes"]["states"], 4 * 4 * 4);
+  EXPECT_GT(json["device_memory_bytes"]["beyond"], 0);
+  // The fake's clock: a microsecond for each command.
+  EXPECT_NEAR(json["generation_by_kernel"][0]["seconds"], 5e-6, 1e-7);
+}
+
+TEST_F(WeftBenchTest, DevicesAreChecked) {
+  test::CommandResult result = run("--device tpu");
+  EXPECT_EQ(result.exitCode, 2);
+  EXPECT_THAT(result.output, HasSubstr("there is no device 'tpu'"));
+  // On a machine without a driver.
+  result = run("--device cuda:7");
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.output, HasSubstr("weft-bench: error: "));
 }
 
 TEST_F(WeftBenchTest, BadOptionsAreUsageErrors) {

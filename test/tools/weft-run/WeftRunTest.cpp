@@ -67,6 +67,51 @@ TEST_F(WeftRunTest, TextGoesToOutputAndTheRestToError) {
                     HasSubstr("finish reason: stop")));
 }
 
+TEST_F(WeftRunTest, PlanRunsOnTheDeviceItWasCompiledFor) {
+  rt::Status status = toy::writeFile(plan(), {.fakeCuda = true});
+  ASSERT_TRUE(status) << status.getMessage();
+  // The library is a driver without a GPU.
+  auto runOnGpu = [&](const std::string &arguments) {
+    return test::runCommand(
+        "LD_LIBRARY_PATH='" WEFT_FAKE_CUDA_FOLDER "' '" WEFT_RUN "' '" +
+        plan() + "' " + arguments + " 2>'" + folder + "/stderr'");
+  };
+  const std::string arguments =
+      "--prompt 'Once upon' --max-tokens 100 --temperature 0 --logprobs "
+      "--tokens-per-step 4";
+  for (const char *device : {"", " --device cuda", " --device cuda:0"}) {
+    test::CommandResult result = runOnGpu(arguments + device);
+    EXPECT_EQ(result.exitCode, 0) << readFile("stderr");
+    EXPECT_EQ(result.output, toy::story + "\n");
+  }
+  const std::string onGpu = readFile("stderr");
+  // Every log probability depends on the whole cache.
+  status = toy::writeFile(plan());
+  ASSERT_TRUE(status) << status.getMessage();
+  EXPECT_EQ(run(arguments).exitCode, 0);
+  const std::string onCpu = readFile("stderr");
+  auto getTable = [](const std::string &text) {
+    return text.substr(text.find("position"),
+                       text.find("prompt:") - text.find("position"));
+  };
+  EXPECT_EQ(getTable(onGpu), getTable(onCpu));
+  EXPECT_GT(getTable(onCpu).size(), 500u);
+
+  status = toy::writeFile(plan(), {.fakeCuda = true});
+  ASSERT_TRUE(status) << status.getMessage();
+  EXPECT_EQ(runOnGpu("--prompt a --device cuda:1").exitCode, 1);
+  EXPECT_THAT(readFile("stderr"), HasSubstr("no GPU with the number 1"));
+  EXPECT_EQ(runOnGpu("--prompt a --device cpu").exitCode, 1);
+  EXPECT_THAT(readFile("stderr"), HasSubstr("no code for this processor"));
+  EXPECT_EQ(runOnGpu("--prompt a --device gpu").exitCode, 2);
+  EXPECT_THAT(readFile("stderr"), HasSubstr("there is no device 'gpu'"));
+  EXPECT_EQ(runOnGpu("--prompt 'Once' --max-tokens 3 --trace '" + folder +
+                     "/trace.json'")
+                .exitCode,
+            0);
+  EXPECT_THAT(readFile("trace.json"), HasSubstr("head.logits"));
+}
+
 TEST_F(WeftRunTest, PromptFromAFileOrStandardInput) {
   std::ofstream(folder + "/prompt.txt") << "Once upon a";
   std::string expected = toy::story.substr(0, 16) + "\n";

@@ -49,6 +49,7 @@ SAME(cuda::Code::InvalidPc, CUDA_ERROR_INVALID_PC);
 SAME(cuda::Code::LaunchFailed, CUDA_ERROR_LAUNCH_FAILED);
 SAME(cuda::DeviceAttribute::MultiprocessorCount,
      CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+SAME(cuda::DeviceAttribute::ClockKilohertz, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
 SAME(cuda::DeviceAttribute::L2CacheBytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
 SAME(cuda::DeviceAttribute::ComputeCapabilityMajor,
      CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);

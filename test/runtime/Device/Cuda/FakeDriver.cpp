@@ -17,6 +17,8 @@ void toy_linear(void *const *, const int64_t *, int64_t, int64_t, void *);
 void toy_append(void *const *, const int64_t *, int64_t, int64_t, void *);
 void toy_sum(void *const *, const int64_t *, int64_t, int64_t, void *);
 void toy_iota(void *const *, const int64_t *, int64_t, int64_t, void *);
+void toy_remember(void *const *, const int64_t *, int64_t, int64_t, void *);
+void toy_tell(void *const *, const int64_t *, int64_t, int64_t, void *);
 void toy_level_1(void *const *, const int64_t *, int64_t, int64_t, void *);
 void toy_level_2(void *const *, const int64_t *, int64_t, int64_t, void *);
 }
@@ -36,9 +38,10 @@ struct FakeFunction {
 void fault(void *const *, const int64_t *, int64_t, int64_t, void *);
 
 const FakeFunction functions[] = {
-    {"toy_linear", toy_linear, 4, 1},   {"toy_append", toy_append, 3, 2},
-    {"toy_sum", toy_sum, 2, 1},         {"toy_iota", toy_iota, 2, 1},
-    {"toy_level_1", toy_level_1, 1, 0}, {"toy_level_2", toy_level_2, 1, 0},
+    {"toy_linear", toy_linear, 4, 1},     {"toy_append", toy_append, 3, 2},
+    {"toy_sum", toy_sum, 2, 1},           {"toy_iota", toy_iota, 2, 1},
+    {"toy_level_1", toy_level_1, 1, 0},   {"toy_level_2", toy_level_2, 1, 0},
+    {"toy_remember", toy_remember, 3, 1}, {"toy_tell", toy_tell, 7, 2},
     {"toy_fault", fault, 1, 0},
 };
 
@@ -183,6 +186,9 @@ Code cuDeviceGetAttribute(int *value, DeviceAttribute attribute, DeviceNumber) {
   switch (attribute) {
   case DeviceAttribute::MultiprocessorCount:
     *value = fake.multiprocessors;
+    break;
+  case DeviceAttribute::ClockKilohertz:
+    *value = 1000000;
     break;
   case DeviceAttribute::L2CacheBytes:
     *value = 1 << 20;

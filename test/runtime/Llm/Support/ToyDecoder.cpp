@@ -186,6 +186,16 @@ Status toydecoder::writeFile(const std::string &path,
   plan.kernels = {makeKernel("toy_remember", 3, 1),
                   makeKernel("toy_tell", 7, 2)};
   plan.entries = {makeEntry()};
+  if (options.fakeCuda) {
+    plan.target = "cuda:sm_90a";
+    for (Kernel &kernel : plan.kernels) {
+      Code &code = kernel.code[0];
+      code.kind = Code::Kind::Cubin;
+      code.target = "sm_90a";
+      code.bytes = std::vector<uint8_t>{'F', 'A', 'K', 'E', 0};
+      code.launch = {32, 0, 1, 0, true};
+    }
+  }
   if (options.tokenizer) {
     std::string json = makeTokenizerJson();
     plan.tokenizerFiles = {

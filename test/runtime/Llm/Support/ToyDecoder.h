@@ -38,6 +38,8 @@ struct FileOptions {
   bool tokenizer = true;
   std::string extraMeta =
       {}; ///< More members of META, each with a comma before.
+  /// Code for the GPU of test/runtime/Device/Cuda/FakeCuda.h.
+  bool fakeCuda = false;
 };
 
 /// Writes the plan with the real writer.
