@@ -49,8 +49,8 @@ static llvm::Error writeParam(plan::ParamOp param, size_t index,
   return error ? std::move(error) : flush();
 }
 
-/// Marks the large weights as generated. Literals, such as the tables of RoPE,
-/// mean something and stay.
+/// Marks the large matrices as generated. Norms and biases are vectors, which
+/// stay, and so do literals, such as the tables of RoPE: they mean something.
 static void markGenerated(ModuleOp module, rt::Plan &plan,
                           const ArtifactOptions &options) {
   if (options.generatedBytes == 0)
@@ -60,7 +60,8 @@ static void markGenerated(ModuleOp module, rt::Plan &plan,
     auto type = cast<RankedTensorType>(op.getType());
     const uint64_t bytes = type.getNumElements() * rt::getByteSize(param.dtype);
     const bool isFloat = isa<FloatType>(type.getElementType());
-    if (op.getSources() && isFloat && bytes >= options.generatedBytes)
+    if (op.getSources() && isFloat && type.getRank() > 1 &&
+        bytes >= options.generatedBytes)
       param.generated = {true, 0.02,
                          options.generatedSeed ^ llvm::xxh3_64bits(param.name)};
   }

@@ -17,7 +17,7 @@ struct ArtifactOptions {
   std::string path;             ///< Of the .weft file.
   bool externalWeights = false; ///< Weights in a file beside it.
   bool keepIr = true;           ///< Keep each phase's IR in the DBUG section.
-  /// Weights of at least this many bytes are not stored: the runtime generates
+  /// Matrices of at least this many bytes are not stored: the runtime generates
   /// values with a deviation of 0.02 from `generatedSeed` when it loads them.
   /// 0: all are stored.
   uint64_t generatedBytes = 0;

@@ -259,7 +259,7 @@ int run() {
   artifact.externalWeights = externalWeights;
   artifact.keepIr = !stripIr;
   if (isSynthesized && weightsFrom == generatedWeights) {
-    artifact.generatedBytes = uint64_t(1) << 20;
+    artifact.generatedBytes = uint64_t(1) << 16;
     artifact.generatedSeed = modelOptions.seed;
   }
   artifact.tokenizerFiles = model->tokenizerFiles;

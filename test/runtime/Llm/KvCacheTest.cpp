@@ -132,6 +132,29 @@ TEST(StepBuilderTest, AsksForAsManyRowsAsThePlanNeeds) {
   EXPECT_THAT(one.getInputs().logitRows, ElementsAre(1));
 }
 
+TEST(StepBuilderTest, TablesAreAsWideAsTheNextPowerOfTwo) {
+  struct Case {
+    int64_t blocks, widest, expected;
+  };
+  const Case cases[] = {{1, 12, 1},  {2, 12, 2},   {3, 12, 4},   {5, 12, 8},
+                        {9, 12, 12}, {12, 12, 12}, {9, 100, 16}, {9, 0, 9}};
+  for (const Case &c : cases) {
+    Result<KvCache> cache = KvCache::create(16, 4);
+    SequenceId a = cache->addSequence();
+    ASSERT_TRUE(cache->append(a, c.blocks * 4));
+    StepBuilder builder(false, 0, c.widest);
+    std::vector<int32_t> token = {1};
+    std::vector<SequencePiece> pieces = {
+        {a, token, SequencePiece::Logits::Last, 0}};
+    ASSERT_TRUE(builder.build(*cache, pieces));
+    const StepInputs &in = builder.getInputs();
+    EXPECT_EQ(in.tableWidth, c.expected) << c.blocks;
+    ASSERT_EQ(in.blockTable.size(), size_t(c.expected));
+    for (int64_t i = 0; i < c.expected; ++i)
+      EXPECT_EQ(in.blockTable[i], i < c.blocks ? i : 0);
+  }
+}
+
 TEST(StepBuilderTest, BadPiecesAreErrors) {
   Result<KvCache> cache = KvCache::create(8, 4);
   SequenceId a = cache->addSequence();

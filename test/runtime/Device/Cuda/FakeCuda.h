@@ -6,7 +6,8 @@
 // fails where the runtime touches memory of the device.
 //
 // A "cubin" is any text that starts with "FAKE"; its functions are those of
-// ToyKernels.c and ToyDecoderKernels.c, and "toy_fault", which accesses what it must not.
+// ToyKernels.c and ToyDecoderKernels.c, and "toy_fault", which accesses what it
+// must not.
 //
 //===----------------------------------------------------------------------===//
 
