@@ -39,7 +39,9 @@ static void buildFuse(OpPassManager &manager, const CompileOptions &options) {
   // around both.
   if (options.fuse)
     manager.addPass(fuse::createMergeParallelLinears());
-  manager.addPass(fuse::createPackWeights());
+  fuse::PackWeightsOptions packing;
+  packing.fragments = options.target.isCuda();
+  manager.addPass(fuse::createPackWeights(packing));
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   fuse::FormDispatchesOptions dispatches;
@@ -55,6 +57,7 @@ static void buildKernel(OpPassManager &manager, const CompileOptions &options) {
   schedules.levels.assign(options.target.getLevels().begin(),
                           options.target.getLevels().end());
   manager.addPass(kernel::createChooseSchedules(schedules));
+  manager.addPass(kernel::createAssignLayouts());
   manager.addPass(kernel::createBuildTilePrograms());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

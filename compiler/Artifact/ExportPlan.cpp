@@ -134,10 +134,9 @@ private:
       ArrayRef<int64_t> shape = cast<RankedTensorType>(op.getType()).getShape();
       param.shape.assign(shape.begin(), shape.end());
       param.layout = "row-major";
-      if (auto layout = dyn_cast_or_null<PanelLayoutAttr>(
+      if (auto layout = dyn_cast_or_null<PackedLayoutInterface>(
               op.getLayout().value_or(nullptr)))
-        param.layout = "panels(" + std::to_string(layout.getColumns()) + ", " +
-                       std::to_string(layout.getGroup()) + ")";
+        param.layout = layout.getText();
       indices[op.getSymNameAttr()] = plan.params.size();
       plan.params.push_back(param);
     }

@@ -238,30 +238,49 @@ void packPanelPairs(llvm::ArrayRef<const uint8_t *> rows, int64_t inputs,
                       reinterpret_cast<uint32_t *>(panel));
 }
 
-llvm::Error readPacked(ElementStream &stream, PanelLayoutAttr layout,
-                       ArrayRef<int64_t> shape, unsigned elementBytes,
-                       ByteSink sink) {
-  int64_t inputs = shape.back(), outputs = shape[shape.size() - 2];
+/// Number of matrices of a stack.
+int64_t countMatrices(ArrayRef<int64_t> shape) {
   int64_t matrices = 1;
   for (int64_t size : shape.drop_back(2))
     matrices *= size;
+  return matrices;
+}
+
+/// The `count` rows of `inputs` elements from row `first` on; `buffers` holds
+/// those that are not in the checkpoint in this form.
+llvm::Error readRows(ElementStream &stream, int64_t first, int64_t count,
+                     int64_t inputs,
+                     MutableArrayRef<std::vector<uint8_t>> buffers,
+                     SmallVectorImpl<const uint8_t *> &rows) {
+  rows.clear();
+  for (int64_t row = 0; row < count; ++row) {
+    llvm::Expected<const uint8_t *> data =
+        stream.get((first + row) * inputs, inputs, buffers[row]);
+    if (!data)
+      return data.takeError();
+    rows.push_back(*data);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error readPanels(ElementStream &stream, PanelLayoutAttr layout,
+                       ArrayRef<int64_t> shape, unsigned elementBytes,
+                       ByteSink sink) {
+  int64_t inputs = shape.back(), outputs = shape[shape.size() - 2];
+  int64_t matrices = countMatrices(shape);
   int64_t columns = layout.getColumns(), group = layout.getGroup();
   size_t panelBytes =
       llvm::divideCeil(inputs, group) * group * columns * elementBytes;
   std::vector<uint32_t> panel(llvm::divideCeil(panelBytes, 4));
   auto *bytes = reinterpret_cast<uint8_t *>(panel.data());
   std::vector<std::vector<uint8_t>> buffers(columns);
+  SmallVector<const uint8_t *> rows;
   for (int64_t matrix = 0; matrix < matrices; ++matrix)
     for (int64_t first = 0; first < outputs; first += columns) {
-      SmallVector<const uint8_t *> rows;
-      for (int64_t row = first; row < std::min(outputs, first + columns);
-           ++row) {
-        llvm::Expected<const uint8_t *> data = stream.get(
-            (matrix * outputs + row) * inputs, inputs, buffers[row - first]);
-        if (!data)
-          return data.takeError();
-        rows.push_back(*data);
-      }
+      if (llvm::Error error = readRows(stream, matrix * outputs + first,
+                                       std::min(columns, outputs - first),
+                                       inputs, buffers, rows))
+        return error;
       if (elementBytes == 2 && group == 2 && inputs % 2 == 0)
         packPanelPairs(rows, inputs, columns, bytes);
       else if (elementBytes == 2)
@@ -273,6 +292,44 @@ llvm::Error readPacked(ElementStream &stream, PanelLayoutAttr layout,
       if (llvm::Error error = sink({bytes, panelBytes}))
         return error;
     }
+  return llvm::Error::success();
+}
+
+/// Stores 16 rows of `inputs` 16-bit elements as a row of fragments; see
+/// FragmentLayoutAttr. Elements of adjacent k move in pairs.
+void packFragments(ArrayRef<const uint8_t *> rows, int64_t inputs,
+                   uint32_t *fragments) {
+  // A fragment at a time, whose lines and those of the rows stay in the cache.
+  for (int64_t block = 0; block < inputs / fragmentSize; ++block)
+    for (auto [n, row] : llvm::enumerate(rows)) {
+      uint32_t pairs[fragmentSize / 2];
+      std::memcpy(pairs, row + block * sizeof(pairs), sizeof(pairs));
+      for (int64_t half = 0; half < 2; ++half)
+        for (int64_t t = 0; t < 4; ++t) {
+          int64_t lane = n % 8 * 4 + t;
+          fragments[((block * 32 + lane) * 2 + half) * 2 + n / 8] =
+              pairs[half * 4 + t];
+        }
+    }
+}
+
+llvm::Error readFragments(ElementStream &stream, ArrayRef<int64_t> shape,
+                          ByteSink sink) {
+  int64_t inputs = shape.back(), outputs = shape[shape.size() - 2];
+  int64_t rowCount = countMatrices(shape) * outputs;
+  std::vector<uint32_t> fragments(fragmentSize * inputs / 2);
+  std::vector<std::vector<uint8_t>> buffers(fragmentSize);
+  SmallVector<const uint8_t *> rows;
+  for (int64_t first = 0; first < rowCount; first += fragmentSize) {
+    if (llvm::Error error =
+            readRows(stream, first, fragmentSize, inputs, buffers, rows))
+      return error;
+    packFragments(rows, inputs, fragments.data());
+    if (llvm::Error error =
+            sink({reinterpret_cast<const uint8_t *>(fragments.data()),
+                  fragments.size() * sizeof(uint32_t)}))
+      return error;
+  }
   return llvm::Error::success();
 }
 
@@ -295,7 +352,7 @@ llvm::Error readRowMajor(ElementStream &stream, int64_t elements,
 /// Rows of checkpoint tensors as `type`, stored in `layout` if there is one;
 /// then `logicalShape` is the shape before packing. `name` is for messages.
 llvm::Error readSources(llvm::StringRef name, RankedTensorType type,
-                        ArrayAttr sources, PanelLayoutAttr layout,
+                        ArrayAttr sources, PackedLayoutInterface layout,
                         std::optional<ArrayRef<int64_t>> logicalShape,
                         const WeightSource &source, ByteSink sink) {
   std::optional<ElementType> element = getElementType(type.getElementType());
@@ -316,8 +373,10 @@ llvm::Error readSources(llvm::StringRef name, RankedTensorType type,
         "param '" + name + "' needs " + std::to_string(elements) +
         " elements, its tensors have " + std::to_string(stream.size()));
   unsigned bytes = getByteSize(*element);
-  if (layout)
-    return readPacked(stream, layout, shape, bytes, sink);
+  if (auto panels = dyn_cast_or_null<PanelLayoutAttr>(layout))
+    return readPanels(stream, panels, shape, bytes, sink);
+  if (isa_and_nonnull<FragmentLayoutAttr>(layout))
+    return readFragments(stream, shape, sink);
   return readRowMajor(stream, elements, bytes, sink);
 }
 
@@ -350,9 +409,10 @@ llvm::Error weft::readParam(plan::ParamOp param, const WeightSource &source,
                             ByteSink sink) {
   if (param.getValue())
     return readLiteral(*param.getValue(), sink);
-  return readSources(
-      param.getSymName(), cast<RankedTensorType>(param.getType()),
-      param.getSourcesAttr(),
-      dyn_cast_or_null<PanelLayoutAttr>(param.getLayout().value_or(nullptr)),
-      param.getLogicalShape(), source, sink);
+  return readSources(param.getSymName(),
+                     cast<RankedTensorType>(param.getType()),
+                     param.getSourcesAttr(),
+                     dyn_cast_or_null<PackedLayoutInterface>(
+                         param.getLayout().value_or(nullptr)),
+                     param.getLogicalShape(), source, sink);
 }

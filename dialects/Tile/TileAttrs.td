@@ -6,6 +6,7 @@
 include "dialects/Tile/TileDialect.td"
 include "dialects/Tile/TileInterfaces.td"
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/EnumAttr.td"
 
 class Tile_Enum<string name, string description, list<I32EnumAttrCase> cases>
@@ -97,6 +98,44 @@ def Tile_ExtentAttr : AttrDef<Tile_Dialect, "Extent"> {
   let parameters = (ins StringRefParameter<"polynomial">:$size, "int64_t":$block);
   let assemblyFormat = "`<` $size `,` $block `>`";
   let genVerifyDecl = 1;
+}
+
+class Tile_MemoryLayoutAttr<string name, string attrMnemonic>
+    : AttrDef<Tile_Dialect, name, [
+        DeclareAttrInterfaceMethods<MemRefLayoutAttrInterface,
+            ["verifyLayout", "getStridesAndOffset"]>,
+        DeclareAttrInterfaceMethods<Tile_MemoryLayoutInterface>]> {
+  let mnemonic = attrMnemonic;
+}
+
+def Tile_FragmentsAttr : Tile_MemoryLayoutAttr<"Fragments", "fragments"> {
+  let summary = "a view of a weight that is stored in fragments";
+  let description = [{
+    `memref<NxKxbf16, #tile.fragments>` is a matrix that lies in memory as
+    `#weft.fragments` says: `[N / 16, K / 16, 32, 8]`.
+  }];
+}
+
+def Tile_PanelsAttr : Tile_MemoryLayoutAttr<"Panels", "panels"> {
+  let summary = "a view of rows that are stored in panels of columns";
+  let description = [{
+    `memref<?xKxbf16, #tile.panels<columns = 128, stride = 136>>` lies in memory
+    as `[K / 128, rows, 136]`: 128 columns of all rows side by side, each row
+    padded to 136 elements. So one copy of consecutive bytes fetches 128 columns
+    of consecutive rows, and since the rows of 272 bytes begin in different
+    banks of shared memory, eight of them are read without conflicts. The
+    padding is not initialised and never read as numbers.
+
+    The number of rows, if dynamic, is the first symbol of the program.
+  }];
+  let parameters = (ins "int64_t":$columns, "int64_t":$stride);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Shape in memory of an activation `[rows, ...]`, whose trailing
+    /// dimensions are the columns.
+    llvm::SmallVector<int64_t> getPhysicalShape(llvm::ArrayRef<int64_t> shape) const;
+  }];
 }
 
 #endif // WEFT_DIALECTS_TILE_ATTRS_TD

@@ -3,6 +3,8 @@
 #ifndef WEFT_DIALECTS_TILE_TILEDIALECT_H
 #define WEFT_DIALECTS_TILE_TILEDIALECT_H
 
+#include "dialects/Tile/MemoryLayout.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

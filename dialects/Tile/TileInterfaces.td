@@ -35,4 +35,18 @@ def Tile_ScheduleInterface : AttrInterface<"ScheduleInterface"> {
   ];
 }
 
+def Tile_MemoryLayoutInterface : AttrInterface<"MemoryLayoutInterface"> {
+  let cppNamespace = "::weft::tile";
+  let description = [{
+    A layout of memrefs whose elements are not in order of their indices.
+    Kernels index such a view by its logical shape; lowerings to a target
+    compute where an element lies.
+  }];
+  let methods = [
+    InterfaceMethod<"Digits of each index of a view of logical `shape`.",
+                    "::llvm::SmallVector<::weft::tile::DimAddress>",
+                    "getAddress", (ins "::llvm::ArrayRef<int64_t>":$shape)>
+  ];
+}
+
 #endif // WEFT_DIALECTS_TILE_INTERFACES_TD

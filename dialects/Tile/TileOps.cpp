@@ -131,6 +131,12 @@ LogicalResult KernelOp::verify() {
     if (!type)
       return emitOpError("buffer arguments must be memrefs, found ")
              << buffer.getType();
+    if (isa<MemoryLayoutInterface>(type.getLayout())) {
+      if (type.isDynamicDim(0) && symbols == 0)
+        return emitOpError("has a buffer of ")
+               << type << ", whose rows the program needs a symbol for";
+      continue;
+    }
     SmallVector<int64_t> strides;
     int64_t offset;
     if (failed(type.getStridesAndOffset(strides, offset)) ||
@@ -199,9 +205,14 @@ static LogicalResult verifyAccess(Operation *op, MemRefType view,
     return op->emitOpError() << "view and tile have different element types";
   if (dims.size() != static_cast<size_t>(tile.getRank()))
     return op->emitOpError() << "needs one view dimension per tile dimension";
+  // No dimension of a packed view is the innermost one in memory.
+  bool inAnyOrder = isa<MemoryLayoutInterface>(view.getLayout());
   int64_t previous = -1;
-  for (int64_t dim : dims) {
-    if (dim <= previous || dim >= view.getRank())
+  for (auto [position, dim] : llvm::enumerate(dims)) {
+    if (inAnyOrder && llvm::is_contained(dims.take_front(position), dim))
+      return op->emitOpError()
+             << "tile dimensions must walk different dimensions of the view";
+    if (dim < 0 || dim >= view.getRank() || (dim <= previous && !inAnyOrder))
       return op->emitOpError() << "tile dimensions must walk increasing "
                                   "dimensions of the view";
     previous = dim;

@@ -208,16 +208,24 @@ Value DecomposeBuilder::softcap(Value x, float cap) {
 }
 
 Value DecomposeBuilder::loadMatrix(Value matrix,
-                                   std::optional<PanelLayoutAttr> layout,
+                                   std::optional<PackedLayoutInterface> layout,
                                    ArrayRef<Value> leading, Value n, Value k) {
   SmallVector<Value> indices(leading);
-  if (layout) {
-    Value columns = index(layout->getColumns());
-    Value group = index(layout->getGroup());
-    indices.append(
-        {div(n, columns), div(k, group), rem(n, columns), rem(k, group)});
-  } else {
+  if (!layout) {
     indices.append({n, k});
+    return load(matrix, indices);
+  }
+  auto valueOf = [&](const LayoutDigit &digit) {
+    Value value = digit.isInner ? k : n;
+    if (digit.divisor != 1)
+      value = div(value, index(digit.divisor));
+    return digit.count ? rem(value, index(digit.count)) : value;
+  };
+  for (const PackedDim &dim : layout->getDims()) {
+    Value position = valueOf(dim.front());
+    for (const LayoutDigit &digit : ArrayRef(dim).drop_front())
+      position = add(mul(position, index(digit.count)), valueOf(digit));
+    indices.push_back(position);
   }
   return load(matrix, indices);
 }

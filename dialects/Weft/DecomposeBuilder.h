@@ -90,7 +90,7 @@ public:
   mlir::Value softcap(mlir::Value x, float cap);
   /// Element [leading..., n, k] of a matrix, which may be packed.
   mlir::Value loadMatrix(mlir::Value matrix,
-                         std::optional<PanelLayoutAttr> layout,
+                         std::optional<PackedLayoutInterface> layout,
                          llvm::ArrayRef<mlir::Value> leading, mlir::Value n,
                          mlir::Value k);
 

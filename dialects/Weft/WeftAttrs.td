@@ -4,6 +4,7 @@
 #define WEFT_DIALECTS_WEFT_ATTRS_TD
 
 include "dialects/Weft/WeftDialect.td"
+include "dialects/Weft/WeftInterfaces.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 
@@ -63,7 +64,8 @@ def Weft_SourceAttr : Weft_Attr<"Source", "source"> {
   let genVerifyDecl = 1;
 }
 
-def Weft_PanelLayoutAttr : Weft_Attr<"PanelLayout", "panels"> {
+def Weft_PanelLayoutAttr : Weft_Attr<"PanelLayout", "panels", [
+    DeclareAttrInterfaceMethods<Weft_PackedLayoutInterface>]> {
   let summary = "a matrix stored as column panels for a matrix multiplication";
   let description = [{
     A weight `[N, K]` (out, in) stored as `[ceil(N / columns), ceil(K / group),
@@ -76,9 +78,21 @@ def Weft_PanelLayoutAttr : Weft_Attr<"PanelLayout", "panels"> {
   let parameters = (ins "int64_t":$columns, "int64_t":$group);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
-  let extraClassDeclaration = [{
-    /// Shape after packing a `[.., N, K]` matrix.
-    llvm::SmallVector<int64_t> getPackedShape(llvm::ArrayRef<int64_t> shape) const;
+}
+
+def Weft_FragmentLayoutAttr : Weft_Attr<"FragmentLayout", "fragments", [
+    DeclareAttrInterfaceMethods<Weft_PackedLayoutInterface, ["verifyMatrix"]>]> {
+  let summary = "a matrix stored as operands of a tensor core's instruction";
+  let description = [{
+    A weight `[N, K]` (out, in) of 16-bit elements, N and K multiples of 16,
+    stored as `[N / 16, K / 16, 32, 8]`: blocks of 16 x 16 elements, and of a
+    block for each of the 32 lanes of a warp the eight elements that it passes
+    as left-hand operand to `mma.m16n8k16` (PTX ISA, "Matrix Fragments for
+    mma.m16n8k16 with floating point type"). With g = lane / 4 and t = lane % 4
+    they are, as (n, k) of the block: (g, 2t), (g, 2t + 1), (g + 8, 2t),
+    (g + 8, 2t + 1), (g, 2t + 8), (g, 2t + 9), (g + 8, 2t + 8),
+    (g + 8, 2t + 9). So a lane reads its operand with one load of 16 bytes and
+    a warp reads 512 consecutive bytes.
   }];
 }
 

@@ -12,6 +12,7 @@
 using namespace mlir;
 using namespace weft;
 
+#include "dialects/Weft/WeftAttrInterfaces.cpp.inc"
 #include "dialects/Weft/WeftDialect.cpp.inc"
 #include "dialects/Weft/WeftEnums.cpp.inc"
 #include "dialects/Weft/WeftInterfaces.cpp.inc"
@@ -44,23 +45,4 @@ LogicalResult SourceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << " rows every " << stride
                        << " rows are empty or overlap";
   return success();
-}
-
-LogicalResult
-PanelLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                        int64_t columns, int64_t group) {
-  if (columns <= 0 || group <= 0)
-    return emitError() << "panels need positive columns and group, found "
-                       << columns << " and " << group;
-  return success();
-}
-
-SmallVector<int64_t>
-PanelLayoutAttr::getPackedShape(ArrayRef<int64_t> shape) const {
-  SmallVector<int64_t> packed(shape.drop_back(2));
-  packed.push_back(llvm::divideCeil(shape[shape.size() - 2], getColumns()));
-  packed.push_back(llvm::divideCeil(shape.back(), getGroup()));
-  packed.push_back(getColumns());
-  packed.push_back(getGroup());
-  return packed;
 }

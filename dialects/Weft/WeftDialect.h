@@ -3,6 +3,7 @@
 #ifndef WEFT_DIALECTS_WEFT_WEFTDIALECT_H
 #define WEFT_DIALECTS_WEFT_WEFTDIALECT_H
 
+#include "dialects/Weft/PackedLayout.h"
 #include "dialects/Weft/Polynomial.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -17,6 +18,7 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "dialects/Weft/WeftAttrInterfaces.h.inc"
 #include "dialects/Weft/WeftDialect.h.inc"
 #include "dialects/Weft/WeftEnums.h.inc"
 #include "dialects/Weft/WeftInterfaces.h.inc"

@@ -3,6 +3,7 @@
 #ifndef WEFT_DIALECTS_WEFT_INTERFACES_TD
 #define WEFT_DIALECTS_WEFT_INTERFACES_TD
 
+include "mlir/IR/Interfaces.td"
 include "mlir/IR/OpBase.td"
 
 def Weft_CostInterface : OpInterface<"CostInterface"> {
@@ -41,6 +42,33 @@ def Weft_DimSourceInterface : OpInterface<"DimSourceInterface"> {
       "std::pair<::mlir::Value, int64_t>", "getDimSource",
       (ins "unsigned":$result, "unsigned":$dim)>
   ];
+}
+
+def Weft_PackedLayoutInterface : AttrInterface<"PackedLayoutInterface"> {
+  let cppNamespace = "::weft";
+  let description = [{
+    The order of a weight matrix `[N, K]` in memory. The packed tensor has the
+    dimensions that `getDims` says, behind those of a stack of matrices.
+  }];
+  let methods = [
+    InterfaceMethod<"Dimensions of a packed matrix, outermost first.",
+                    "::llvm::SmallVector<::weft::PackedDim>", "getDims">,
+    InterfaceMethod<"What a plan's list of parameters says.",
+                    "std::string", "getText">,
+    InterfaceMethod<[{
+        Diagnoses a matrix `[outputs, inputs]` that cannot be stored so.
+      }],
+      "::llvm::LogicalResult", "verifyMatrix",
+      (ins "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError,
+           "int64_t":$outputs, "int64_t":$inputs, "::mlir::Type":$element),
+      [{}], [{ return ::mlir::success(); }]>
+  ];
+  let extraClassDeclaration = [{
+    /// Shape after packing a `[.., N, K]` matrix.
+    llvm::SmallVector<int64_t> getPackedShape(llvm::ArrayRef<int64_t> shape) const;
+    /// Outputs that one index of the outermost dimension stands for.
+    int64_t getOutputBlock() const;
+  }];
 }
 
 #endif // WEFT_DIALECTS_WEFT_INTERFACES_TD

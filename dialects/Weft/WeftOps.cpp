@@ -32,6 +32,34 @@ static void printIndexTensorTypes(OpAsmPrinter &printer, Operation *,
     printer << ", " << type;
 }
 
+/// A layout without its dialect, behind which a colon would be that of a type.
+static ParseResult parsePackedLayout(OpAsmParser &parser,
+                                     PackedLayoutInterface &layout) {
+  StringRef name;
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseKeyword(&name))
+    return failure();
+  if (name == FragmentLayoutAttr::getMnemonic()) {
+    layout = FragmentLayoutAttr::get(parser.getContext());
+    return success();
+  }
+  if (name != PanelLayoutAttr::getMnemonic())
+    return parser.emitError(location)
+           << "expected panels or fragments, found '" << name << "'";
+  layout = cast_or_null<PanelLayoutAttr>(PanelLayoutAttr::parse(parser, {}));
+  return success(layout != nullptr);
+}
+
+static void printPackedLayout(OpAsmPrinter &printer, Operation *,
+                              PackedLayoutInterface layout) {
+  if (auto panels = dyn_cast<PanelLayoutAttr>(layout)) {
+    printer << PanelLayoutAttr::getMnemonic();
+    panels.print(printer);
+  } else {
+    printer << FragmentLayoutAttr::getMnemonic();
+  }
+}
+
 /// `indices(types)` when one of them is not the default.
 static ParseResult parseAttentionIndexTypes(
     OpAsmParser &parser,
@@ -124,6 +152,11 @@ static LogicalResult checkPositive(Operation *op, StringRef what, double x) {
   return op->emitOpError() << what << " must be positive, found " << x;
 }
 
+/// Dimensions that a packed matrix has more than a plain one.
+static int64_t getExtraRank(std::optional<PackedLayoutInterface> layout) {
+  return layout ? static_cast<int64_t>(layout->getDims().size()) - 2 : 0;
+}
+
 //===----------------------------------------------------------------------===//
 // WeightOp
 //===----------------------------------------------------------------------===//
@@ -131,8 +164,8 @@ static LogicalResult checkPositive(Operation *op, StringRef what, double x) {
 void WeightOp::build(OpBuilder &builder, OperationState &state, Type type,
                      StringRef name, bool transposed) {
   auto source = SourceAttr::get(builder.getContext(), name, transposed);
-  build(builder, state, type, builder.getArrayAttr(source), PanelLayoutAttr(),
-        DenseI64ArrayAttr());
+  build(builder, state, type, builder.getArrayAttr(source),
+        PackedLayoutInterface(), DenseI64ArrayAttr());
 }
 
 ArrayRef<int64_t> WeightOp::getShapeBeforePacking() {
@@ -150,7 +183,12 @@ LogicalResult WeightOp::verify() {
     return success();
   if (getLogicalShape()->size() < 2)
     return emitOpError("a packed weight is a matrix or a stack of matrices");
-  SmallVector<int64_t> packed = getLayout()->getPackedShape(*getLogicalShape());
+  ArrayRef<int64_t> shape = *getLogicalShape();
+  if (failed(getLayout()->verifyMatrix([&] { return emitOpError(); },
+                                       shape[shape.size() - 2], shape.back(),
+                                       getType().getElementType())))
+    return failure();
+  SmallVector<int64_t> packed = getLayout()->getPackedShape(shape);
   if (getType().getShape() != ArrayRef<int64_t>(packed))
     return emitOpError() << "packs to shape [" << packed << "], found "
                          << getType();
@@ -162,7 +200,8 @@ LogicalResult WeightOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult EmbedOp::verify() {
-  if (failed(checkRank(*this, "table", getTable(), getLayout() ? 4 : 2)) ||
+  if (failed(checkRank(*this, "table", getTable(),
+                       2 + getExtraRank(getLayout()))) ||
       failed(checkRank(*this, "result", getResult(), 2)) ||
       failed(checkSize(*this, "number of result rows", shapeOf(getResult())[0],
                        shapeOf(getIds())[0])))
@@ -170,14 +209,18 @@ LogicalResult EmbedOp::verify() {
   if (!getLayout())
     return checkSize(*this, "row size", shapeOf(getResult())[1],
                      shapeOf(getTable())[1]);
-  // How many rows of the last panel exist is not known here; the ids are.
+  // How many rows of the last block exist is not known here; the ids are.
   ArrayRef<int64_t> table = shapeOf(getTable());
-  SmallVector<int64_t> packed = getLayout()->getPackedShape(
-      {table[0] * getLayout()->getColumns(), shapeOf(getResult())[1]});
+  int64_t rows = table[0] * getLayout()->getOutputBlock();
+  int64_t columns = shapeOf(getResult())[1];
+  if (failed(getLayout()->verifyMatrix(
+          [&] { return emitOpError(); }, rows, columns,
+          getElementTypeOrSelf(getTable().getType()))))
+    return failure();
+  SmallVector<int64_t> packed = getLayout()->getPackedShape({rows, columns});
   if (table != ArrayRef<int64_t>(packed))
-    return emitOpError() << "table with rows of " << shapeOf(getResult())[1]
-                         << " packs to [" << packed << "], found "
-                         << getTable().getType();
+    return emitOpError() << "table with rows of " << columns << " packs to ["
+                         << packed << "], found " << getTable().getType();
   return success();
 }
 
@@ -214,10 +257,11 @@ int64_t LinearOp::getOutputSize() { return shapeOf(getResult()).back(); }
 /// Checks a weight `[N, K]` (behind `leading` more dimensions) or its packed
 /// form against the sizes of the multiplication.
 static LogicalResult checkMatrix(Operation *op, Value weight,
-                                 std::optional<PanelLayoutAttr> layout,
+                                 std::optional<PackedLayoutInterface> layout,
                                  int64_t leading, int64_t outputs,
                                  int64_t inputs) {
-  if (failed(checkRank(op, "weight", weight, leading + (layout ? 4 : 2))))
+  if (failed(
+          checkRank(op, "weight", weight, leading + 2 + getExtraRank(layout))))
     return failure();
   ArrayRef<int64_t> shape = shapeOf(weight).drop_front(leading);
   if (ShapedType::isDynamic(inputs) || ShapedType::isDynamic(outputs))
@@ -227,6 +271,10 @@ static LogicalResult checkMatrix(Operation *op, Value weight,
       return failure();
     return checkSize(op, "weight's input size", shape[1], inputs);
   }
+  if (failed(layout->verifyMatrix([&] { return op->emitOpError(); }, outputs,
+                                  inputs,
+                                  getElementTypeOrSelf(weight.getType()))))
+    return failure();
   SmallVector<int64_t> packed = layout->getPackedShape({outputs, inputs});
   if (shape != ArrayRef<int64_t>(packed))
     return op->emitOpError()

@@ -56,11 +56,11 @@ def Weft_WeightOp : Weft_Op<"weight", [Pure]> {
   }];
   let arguments = (ins
     TypedArrayAttrBase<Weft_SourceAttr, "array of sources">:$sources,
-    OptionalAttr<Weft_PanelLayoutAttr>:$layout,
+    OptionalAttr<Weft_PackedLayoutInterface>:$layout,
     OptionalAttr<DenseI64ArrayAttr>:$logical_shape);
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = [{
-    $sources (`layout` $layout^ `of` $logical_shape)? attr-dict `:` type($result)
+    $sources (`layout` custom<PackedLayout>($layout)^ `of` $logical_shape)? attr-dict `:` type($result)
   }];
   let builders = [
     OpBuilder<(ins "::mlir::Type":$type, "::llvm::StringRef":$name,
@@ -82,7 +82,7 @@ def Weft_EmbedOp : Weft_ModelOp<"embed"> {
   let description = [{
     `result[i, :] = table[ids[i], :] * scale`. The ids must be in range. Also
     picks the rows of the hidden state whose logits are wanted. The table is
-    `[N, C]`, or packed when it carries a panel layout (an embedding that is
+    `[N, C]`, or packed when it carries a layout (an embedding that is
     also the output head is stored once, as the head wants it).
 
     ```mlir
@@ -92,10 +92,10 @@ def Weft_EmbedOp : Weft_ModelOp<"embed"> {
   }];
   let arguments = (ins Weft_Indices:$ids, Weft_FloatTensor:$table,
                        DefaultValuedAttr<F32Attr, "1.0f">:$scale,
-                       OptionalAttr<Weft_PanelLayoutAttr>:$layout);
+                       OptionalAttr<Weft_PackedLayoutInterface>:$layout);
   let results = (outs Weft_FloatTensor:$result);
   let assemblyFormat = [{
-    $ids `,` $table (`layout` $layout^)? attr-dict `:` functional-type(operands, results)
+    $ids `,` $table (`layout` custom<PackedLayout>($layout)^)? attr-dict `:` functional-type(operands, results)
   }];
 }
 
@@ -143,7 +143,7 @@ def Weft_LinearOp : Weft_ModelOp<"linear"> {
   let description = [{
     `result[t, n] = sum_k input[t, k] * weight[n, k] + bias[n]`, accumulated
     in f32 and rounded once to the result's element type. The weight is
-    `[N, K]` (out, in), or packed when it carries a panel layout.
+    `[N, K]` (out, in), or packed when it carries a layout.
 
     ```mlir
     %y = weft.linear %x, %w : (tensor<?x64xf32>, tensor<96x64xf32>) -> tensor<?x96xf32>
@@ -151,10 +151,10 @@ def Weft_LinearOp : Weft_ModelOp<"linear"> {
   }];
   let arguments = (ins Weft_FloatTensor:$input, Weft_FloatTensor:$weight,
                        Optional<Weft_FloatTensor>:$bias,
-                       OptionalAttr<Weft_PanelLayoutAttr>:$layout);
+                       OptionalAttr<Weft_PackedLayoutInterface>:$layout);
   let results = (outs Weft_FloatTensor:$result);
   let assemblyFormat = [{
-    $input `,` $weight (`bias` $bias^)? (`layout` $layout^)? attr-dict `:`
+    $input `,` $weight (`bias` $bias^)? (`layout` custom<PackedLayout>($layout)^)? attr-dict `:`
     functional-type(operands, results)
   }];
   let extraClassDeclaration = [{
@@ -384,7 +384,7 @@ def Weft_GroupedLinearOp : Weft_ModelOp<"grouped_linear"> {
     `result[t, i, n] = sum_k input[t, (i,) k] * weight[experts[t, i], n, k]`:
     the input is `[tokens, K]`, shared by the chosen experts, or
     `[tokens, top_k, K]`. The weight is `[experts, N, K]`, packed when it
-    carries a panel layout. Weights of experts that no token chose are not read.
+    carries a layout. Weights of experts that no token chose are not read.
 
     ```mlir
     %y = weft.grouped_linear %x, %w, %experts
@@ -393,10 +393,10 @@ def Weft_GroupedLinearOp : Weft_ModelOp<"grouped_linear"> {
   }];
   let arguments = (ins Weft_FloatTensor:$input, Weft_FloatTensor:$weight,
                        2DTensorOf<[I32]>:$experts,
-                       OptionalAttr<Weft_PanelLayoutAttr>:$layout);
+                       OptionalAttr<Weft_PackedLayoutInterface>:$layout);
   let results = (outs 3DTensorOf<[F32, F16, BF16]>:$result);
   let assemblyFormat = [{
-    $input `,` $weight `,` $experts (`layout` $layout^)? attr-dict `:`
+    $input `,` $weight `,` $experts (`layout` custom<PackedLayout>($layout)^)? attr-dict `:`
     functional-type(operands, results)
   }];
 }

@@ -147,14 +147,14 @@ Value Builder::weight(const Weight &weight) {
   ElementType type =
       isMatrix && options.weightType ? *options.weightType : stored->type;
   return WeightOp::create(builder, loc, getType(weight.shape, convert(type)),
-                          builder.getArrayAttr(sources), PanelLayoutAttr(),
-                          DenseI64ArrayAttr());
+                          builder.getArrayAttr(sources),
+                          PackedLayoutInterface(), DenseI64ArrayAttr());
 }
 
 Value Builder::embed(Value ids, const Weight &table, double scale) {
   return EmbedOp::create(builder, loc, getRows(table.shape[1]), ids,
                          weight(table), builder.getF32FloatAttr(scale),
-                         PanelLayoutAttr());
+                         PackedLayoutInterface());
 }
 
 Value Builder::rmsNorm(Value x, const Weight &factor, const Twine &name) {
@@ -181,7 +181,7 @@ Value Builder::linear(Value x, const LinearWeights &layer, const Twine &name,
   Value bias = layer.bias ? weight(layer.bias) : Value();
   return LinearOp::create(
       builder, loc, getType({dynamic, layer.matrix.shape[0]}, resultElement), x,
-      matrix, bias, PanelLayoutAttr());
+      matrix, bias, PackedLayoutInterface());
 }
 
 Value Builder::linear(Value x, const LinearWeights &layer, const Twine &name) {
@@ -279,7 +279,8 @@ Value Builder::buildExperts(const LayerWeights &layer, Value x) {
                builder, loc,
                getType({dynamic, moe.expertsPerToken, stack.shape[1]},
                        activationType),
-               input, weight(stack), route.getExperts(), PanelLayoutAttr())
+               input, weight(stack), route.getExperts(),
+               PackedLayoutInterface())
         .getResult();
   };
   Value gate = grouped(x, layer.expertGate, "experts.gate");
@@ -470,7 +471,7 @@ void Builder::buildStep() {
   enter("logit_rows");
   x = EmbedOp::create(builder, loc, getRows(config.hiddenSize),
                       inputs["logit_rows"], x, builder.getF32FloatAttr(1.0f),
-                      PanelLayoutAttr());
+                      PackedLayoutInterface());
   x = norm(x, weights.finalNorm, "final_norm");
   Value logits = linear(x, {weights.head, {}}, "head", builder.getF32Type());
   if (config.logitSoftcap != 0) {

@@ -41,8 +41,8 @@ Value mergeWeights(OpBuilder &builder, Location loc, ArrayRef<Value> weights,
   SmallVector<int64_t> shape(first.getShape());
   shape[0] = rows;
   return WeightOp::create(builder, loc, first.clone(shape),
-                          builder.getArrayAttr(sources), PanelLayoutAttr(),
-                          DenseI64ArrayAttr());
+                          builder.getArrayAttr(sources),
+                          PackedLayoutInterface(), DenseI64ArrayAttr());
 }
 
 class MergeParallelLinears
@@ -105,7 +105,7 @@ class MergeParallelLinears
     shape.back() = outputs;
     Value merged =
         LinearOp::create(builder, loc, type.clone(shape), first.getInput(),
-                         weight, bias, PanelLayoutAttr());
+                         weight, bias, PackedLayoutInterface());
     SmallVector<OpFoldResult> sizes =
         tensor::getMixedSizes(builder, loc, merged);
     SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0));

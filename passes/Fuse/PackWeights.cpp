@@ -36,6 +36,23 @@ int64_t chooseGroup(WeightOp weight) {
                                                                            : 1;
 }
 
+/// Whether tensor cores can multiply by the weight: all that reads it does so
+/// with an input of the weight's 16-bit type, or picks rows. K is a multiple of
+/// the columns that an input is copied in, see `#tile.panels`.
+bool fitsFragments(WeightOp weight) {
+  constexpr int64_t inputBlock = 128;
+  auto type = cast<RankedTensorType>(weight.getType());
+  if (type.getElementTypeBitWidth() != 16 || type.getRank() != 2 ||
+      type.getDimSize(0) % fragmentSize || type.getDimSize(1) % inputBlock)
+    return false;
+  return llvm::all_of(weight->getUsers(), [&](Operation *user) {
+    auto linear = dyn_cast<LinearOp>(user);
+    return linear ? getElementTypeOrSelf(linear.getInput().getType()) ==
+                        type.getElementType()
+                  : isa<EmbedOp>(user);
+  });
+}
+
 class PackWeights : public fuse::impl::PackWeightsBase<PackWeights> {
 public:
   using PackWeightsBase::PackWeightsBase;
@@ -53,8 +70,12 @@ private:
     });
     if (!multiplied || !llvm::all_of(weight->getUses(), readsPacked))
       return;
-    auto layout =
-        PanelLayoutAttr::get(&getContext(), columns, chooseGroup(weight));
+    PackedLayoutInterface layout;
+    if (fragments && fitsFragments(weight))
+      layout = FragmentLayoutAttr::get(&getContext());
+    else
+      layout =
+          PanelLayoutAttr::get(&getContext(), columns, chooseGroup(weight));
     SmallVector<int64_t> shape(weight.getShapeBeforePacking());
     auto type = cast<RankedTensorType>(weight.getType());
     OpBuilder builder(weight);

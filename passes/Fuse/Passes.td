@@ -38,7 +38,10 @@ def PackWeights : Pass<"weft-pack-weights"> {
   let description = [{
     Weights of linear layers are stored as column panels, as the kernels'
     register tiles read them; bf16 weights in pairs along the inner dimension,
-    as dot-product instructions want them. A table that is both an embedding
+    as dot-product instructions want them. With `fragments`, for GPUs, weights
+    [N, K] that tensor cores multiply are stored as operands of their
+    instruction instead: those of 16 bits with N % 16 = 0 and K % 128 = 0 that
+    only linear layers of inputs of the same type and embeddings read. A table that is both an embedding
     and an output head is stored once, packed. Stands after merging, which
     changes the matrices, and before dispatches are formed, so that a kernel
     sees the layout it reads.
@@ -54,7 +57,9 @@ def PackWeights : Pass<"weft-pack-weights"> {
   }];
   let dependentDialects = ["::weft::WeftDialect"];
   let options = [
-    Option<"columns", "columns", "int64_t", "64", "Outputs per panel">
+    Option<"columns", "columns", "int64_t", "64", "Outputs per panel">,
+    Option<"fragments", "fragments", "bool", "false",
+           "Store what tensor cores multiply as operands of their instruction">
   ];
 }
 

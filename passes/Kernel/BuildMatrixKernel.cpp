@@ -20,6 +20,8 @@
 
 #include "passes/Kernel/KernelBuilder.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace weft;
 using namespace weft::kernel;
@@ -30,7 +32,7 @@ namespace {
 struct Matrix {
   Operation *op;
   Value input, weight, bias, experts;
-  PanelLayoutAttr layout;
+  PackedLayoutInterface layout;
   int64_t inputs, outputs;
 
   static Matrix get(Operation *op) {
@@ -56,6 +58,19 @@ struct Matrix {
             size(grouped.getInput()),
             size(grouped.getResult())};
   }
+
+  /// Null: the weight is stored in fragments.
+  PanelLayoutAttr getPanels() const {
+    return dyn_cast<PanelLayoutAttr>(layout);
+  }
+
+  /// Elements of k that lie side by side.
+  int64_t getGroup() const {
+    return getPanels() ? getPanels().getGroup() : fragmentGroup;
+  }
+
+private:
+  static constexpr int64_t fragmentGroup = 2;
 };
 
 class MatrixKernel {
@@ -69,10 +84,17 @@ public:
       else
         epilogue.push_back(op);
     }
-    for (Matrix &matrix : matrices)
+    for (Matrix &matrix : matrices) {
       if (!matrix.layout)
         return k.dispatch.emitOpError(
             "has a weight that is not packed; run weft-pack-weights first");
+      if (!matrix.getPanels() && matrix.experts)
+        return k.dispatch.emitOpError("multiplies by weights of experts in ")
+               << matrix.layout << "; expected panels";
+      if (matrix.getPanels())
+        panels = matrix.getPanels();
+      group = std::lcm(group, matrix.getGroup());
+    }
     input = k.getView(matrices[0].input);
     if (matrices[0].experts)
       buildExpertItem();
@@ -83,7 +105,11 @@ public:
 
 private:
   int64_t outputs() { return matrices[0].outputs; }
-  int64_t panelColumns() { return matrices[0].layout.getColumns(); }
+  /// Columns that a tile cannot exceed; a tile of a weight in fragments has as
+  /// many as the schedule says.
+  int64_t panelColumns() {
+    return panels ? panels.getColumns() : k.schedule.getRowColumns();
+  }
 
   void buildBlockItems() {
     Value isSingle =
@@ -184,25 +210,24 @@ private:
   /// one panel or whole panels.
   void buildTile(Value row, int64_t height, Value column, int64_t width,
                  Value expert, Value choice) {
-    int64_t panelWidth = std::min(width, panelColumns());
-    int64_t panels = width / panelWidth;
+    int64_t panelWidth = panels ? std::min(width, panelColumns()) : width;
+    int64_t panelCount = width / panelWidth;
     SmallVector<int64_t> shape = {height, panelWidth};
-    SmallVector<Value> accumulators(panels * matrices.size(),
+    SmallVector<Value> accumulators(panelCount * matrices.size(),
                                     k.constant(shape, 0));
     int64_t size = matrices[0].inputs;
     // The last, shorter step of the fold is one of its own.
     int64_t unroll =
         height == 1 ? k.schedule.getRowUnroll() : k.schedule.getUnroll();
     // A step must not split a group of the packed weight.
-    int64_t step = std::min<int64_t>(
-        llvm::alignTo(unroll, matrices[0].layout.getGroup()), size);
+    int64_t step = std::min<int64_t>(llvm::alignTo(unroll, group), size);
     int64_t full = size / step * step;
     accumulators = foldOver(0, full, step, accumulators, row, column, shape,
                             expert, choice);
     if (full < size)
       accumulators = foldOver(full, size, size - full, accumulators, row,
                               column, shape, expert, choice);
-    for (int64_t p = 0; p < panels; ++p)
+    for (int64_t p = 0; p < panelCount; ++p)
       finishTile(
           ArrayRef(accumulators).slice(p * matrices.size(), matrices.size()),
           row, k.add(column, k.index(p * panelWidth)), shape, expert, choice);
@@ -254,8 +279,11 @@ private:
                               Value choice) {
     if (begin == end)
       return SmallVector<Value>(init);
-    Value panel = k.div(column, panelColumns());
-    Value inPanel = k.rem(column, panelColumns());
+    Value panel, inPanel;
+    if (panels) {
+      panel = k.div(column, panelColumns());
+      inPanel = k.rem(column, panelColumns());
+    }
     return k.fold(
         k.index(begin), k.index(end), step, tile::Merge::Add, init,
         [&](Value kk, ValueRange state) {
@@ -266,21 +294,33 @@ private:
           SmallVector<Value> next;
           for (auto [number, accumulator] : llvm::enumerate(state)) {
             const Matrix &matrix = matrices[number % matrices.size()];
-            int64_t group = matrix.layout.getGroup();
-            SmallVector<Value> indices = {
-                k.add(panel, k.index(number / matrices.size())),
-                k.div(kk, group), inPanel, k.index(0)};
-            if (expert)
-              indices.insert(indices.begin(), expert);
+            int64_t panelNumber = number / matrices.size();
             Value rhs =
-                k.load(k.getArgument(matrix.weight), indices,
-                       {static_cast<int64_t>(llvm::divideCeil(step, group)),
-                        shape[1], group});
+                matrix.getPanels()
+                    ? loadPanel(matrix, k.add(panel, k.index(panelNumber)),
+                                inPanel, kk, {step, shape[1]}, expert)
+                    : k.load(
+                          k.getArgument(matrix.weight),
+                          {k.add(column, k.index(panelNumber * shape[1])), kk},
+                          {step, shape[1]}, Value(), {1, 0});
             next.push_back(k.create<tile::MmaOp>(instruction(matrix, step), lhs,
                                                  rhs, accumulator));
           }
           return next;
         });
+  }
+
+  /// Steps from kk on of columns of a panel, `shape` = [steps, columns], as
+  /// [steps / group, columns, group].
+  Value loadPanel(const Matrix &matrix, Value panel, Value inPanel, Value kk,
+                  ArrayRef<int64_t> shape, Value expert) {
+    int64_t group = matrix.getGroup();
+    SmallVector<Value> indices = {panel, k.div(kk, group), inPanel, k.index(0)};
+    if (expert)
+      indices.insert(indices.begin(), expert);
+    return k.load(k.getArgument(matrix.weight), indices,
+                  {static_cast<int64_t>(llvm::divideCeil(shape[0], group)),
+                   shape[1], group});
   }
 
   /// Dot products of pairs where the schedule wants them and the operands are
@@ -290,13 +330,15 @@ private:
       return cast<RankedTensorType>(value.getType()).getElementType().isBF16();
     };
     bool legal = isBf16(matrix.input) && isBf16(matrix.weight) &&
-                 matrix.layout.getGroup() == 2 && step % 2 == 0;
+                 matrix.getPanels() && matrix.getGroup() == 2 && step % 2 == 0;
     return legal ? k.schedule.getMma() : tile::MmaInstruction::Fma;
   }
 
   KernelBuilder &k;
   SmallVector<Matrix> matrices;
   SmallVector<Operation *> epilogue;
+  PanelLayoutAttr panels; ///< Of a weight that is stored in panels.
+  int64_t group = 1;      ///< A step of a fold is a multiple of it.
   RowView input;
 };
 

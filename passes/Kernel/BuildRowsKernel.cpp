@@ -122,8 +122,8 @@ private:
     Value id = k.loadIndex(k.getArgument(op.getIds()), {k.item()});
     Value table = k.getArgument(op.getTable());
     double scale = op.getScale().convertToDouble();
-    std::optional<PanelLayoutAttr> layout = op.getLayout();
-    int64_t group = layout ? layout->getGroup() : 1;
+    auto layout = dyn_cast_or_null<PanelLayoutAttr>(op.getLayoutAttr());
+    int64_t group = layout ? layout.getGroup() : 1;
     int64_t columns = columnsOf(op.getResult());
     // A packed row is strided; its pieces must not split a group.
     k.forColumns(columns, tileColumns, [&](Value column, int64_t width) {
@@ -132,8 +132,8 @@ private:
         return storePiece(k.scale(k.toF32(tile), scale), op.getResult(),
                           column);
       }
-      Value panel = k.div(id, layout->getColumns());
-      Value inPanel = k.rem(id, layout->getColumns());
+      Value panel = k.div(id, layout.getColumns());
+      Value inPanel = k.rem(id, layout.getColumns());
       Value tile =
           loadPacked(table, panel, k.div(column, group), inPanel, width, group);
       storePiece(k.scale(k.toF32(tile), scale), op.getResult(), column);

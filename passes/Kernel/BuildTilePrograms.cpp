@@ -83,23 +83,6 @@ ProgramShape getShape(DispatchOp dispatch, ArrayAttr schedules) {
   return shape;
 }
 
-/// The tensor whose leading dimension the rows of the program are.
-Value getRowsTensor(DispatchOp dispatch) {
-  for (Operation &op : dispatch.getBlock().without_terminator()) {
-    if (auto embed = dyn_cast<EmbedOp>(op))
-      return embed.getIds();
-    if (auto append = dyn_cast<CacheAppendOp>(op))
-      return append.getInput();
-    if (isa<LinearOp, GroupedLinearOp, AttentionOp, RopeOp, RmsNormOp,
-            LayerNormOp, RopeTableOp, RouteOp, CombineOp, ActivationOp,
-            GatedActivationOp, SoftcapOp>(op) ||
-        OpTrait::hasElementwiseMappableTraits(&op))
-      if (isa<RankedTensorType>(op.getResult(0).getType()))
-        return op.getOperand(0);
-  }
-  return {};
-}
-
 /// Work of a dispatch: that of its operations, less the traffic of values
 /// that stay inside.
 std::pair<Polynomial, Polynomial> getCost(DispatchOp dispatch) {
@@ -147,6 +130,14 @@ std::pair<Polynomial, Polynomial> getCost(DispatchOp dispatch) {
   return {flops, bytes};
 }
 
+/// The type of a dispatch's result in memory.
+RankedTensorType getStoredType(OpResult result) {
+  auto type = cast<RankedTensorType>(result.getType());
+  tile::PanelsAttr panels = getResultLayout(cast<DispatchOp>(result.getOwner()),
+                                            result.getResultNumber());
+  return panels ? type.clone(panels.getPhysicalShape(type.getShape())) : type;
+}
+
 /// What a launch says about sizes, as polynomials over the entry's symbols.
 struct LaunchSizes {
   SmallVector<std::string> symbols;
@@ -163,18 +154,71 @@ LaunchSizes getSizes(DispatchOp dispatch) {
       sizes.symbols.push_back(getDimSize(attention.getBlockTable(), 1).str());
   Builder builder(dispatch.getContext());
   SmallVector<Attribute> results;
-  for (Value result : dispatch.getResults()) {
-    SmallVector<Attribute> dims;
+  for (OpResult result : dispatch.getResults()) {
+    SmallVector<std::string> dims;
     int64_t rank = cast<RankedTensorType>(result.getType()).getRank();
     for (int64_t dim = 0; dim < rank; ++dim)
-      dims.push_back(builder.getStringAttr(getDimSize(result, dim).str()));
-    results.push_back(builder.getArrayAttr(dims));
+      dims.push_back(getDimSize(result, dim).str());
+    RankedTensorType stored = getStoredType(result);
+    if (stored != result.getType())
+      dims = {std::to_string(stored.getDimSize(0)), dims[0],
+              std::to_string(stored.getDimSize(2))};
+    results.push_back(builder.getStrArrayAttr(
+        SmallVector<StringRef>(dims.begin(), dims.end())));
   }
   sizes.results = builder.getArrayAttr(results);
   auto [flops, bytes] = getCost(dispatch);
   sizes.flops = flops.str();
   sizes.bytes = bytes.str();
   return sizes;
+}
+
+/// Checks one of the lists of layouts of a dispatch, which may be edited.
+LogicalResult verifyLayouts(DispatchOp dispatch, StringRef name,
+                            ValueRange values) {
+  Attribute attribute = dispatch->getAttr(name);
+  if (!attribute)
+    return success();
+  auto layouts = dyn_cast<ArrayAttr>(attribute);
+  if (!layouts || layouts.size() != values.size())
+    return dispatch.emitOpError()
+           << "needs a list of " << values.size() << " layouts in '" << name
+           << "', found " << attribute;
+  for (auto [layout, value] : llvm::zip_equal(layouts, values)) {
+    if (isa<UnitAttr>(layout))
+      continue;
+    auto panels = dyn_cast<tile::PanelsAttr>(layout);
+    if (!panels)
+      return dispatch.emitOpError() << "has " << layout << " in '" << name
+                                    << "'; expected #tile.panels or unit";
+    ArrayRef<int64_t> shape =
+        cast<RankedTensorType>(value.getType()).getShape();
+    if (shape.size() < 2 || ShapedType::isDynamicShape(shape.drop_front()) ||
+        ShapedType::getNumElements(shape.drop_front()) % panels.getColumns())
+      return dispatch.emitOpError()
+             << "cannot store " << value.getType() << " as " << layout
+             << ", in '" << name << "'";
+  }
+  return success();
+}
+
+/// What a dispatch says about layouts, alone and beside those it reads from.
+LogicalResult verifyLayouts(DispatchOp dispatch) {
+  if (failed(verifyLayouts(dispatch, inputLayoutsName, dispatch.getInputs())) ||
+      failed(verifyLayouts(dispatch, resultLayoutsName, dispatch.getOutputs())))
+    return failure();
+  for (auto [number, input] : llvm::enumerate(dispatch.getInputs())) {
+    tile::PanelsAttr written, read = getInputLayout(dispatch, number);
+    if (auto producer = input.getDefiningOp<DispatchOp>())
+      written =
+          getResultLayout(producer, cast<OpResult>(input).getResultNumber());
+    if (written != read)
+      return dispatch.emitOpError()
+             << "reads input " << number << " in another layout than it is "
+             << "written in; see '" << inputLayoutsName << "' and '"
+             << resultLayoutsName << "'";
+  }
+  return success();
 }
 
 class BuildTilePrograms
@@ -192,6 +236,8 @@ class BuildTilePrograms
             "has no schedules; run weft-choose-schedules first");
         return signalPassFailure();
       }
+      if (failed(verifyLayouts(dispatch)))
+        return signalPassFailure();
       chosen.push_back(
           getProgram(dispatch, schedules, getShape(dispatch, schedules)));
       if (!chosen.back())
@@ -209,7 +255,8 @@ class BuildTilePrograms
                              const ProgramShape &shape) {
     std::string key;
     llvm::raw_string_ostream stream(key);
-    stream << schedules;
+    stream << schedules << dispatch->getAttr(inputLayoutsName)
+           << dispatch->getAttr(resultLayoutsName);
     llvm::interleaveComma(dispatch.getBlock().getArgumentTypes(), stream);
     for (Operation &op : dispatch.getBlock())
       op.print(stream, OpPrintingFlags().printGenericOpForm().useLocalScope());
@@ -254,21 +301,11 @@ class BuildTilePrograms
     auto kernel = tile::KernelOp::create(builder, loc, name,
                                          schedule.getLevel(), schedule);
     Block *block = builder.createBlock(&kernel.getBody());
-    auto tableOf = [&](Value value) {
-      return llvm::any_of(value.getUsers(), [&](Operation *user) {
-        auto attention = dyn_cast<AttentionOp>(user);
-        return attention && attention.getBlockTable() == value;
-      });
-    };
-    for (BlockArgument argument : dispatch.getBlock().getArguments())
-      block->addArgument(
-          getKernelType(cast<RankedTensorType>(argument.getType()),
-                        tableOf(argument)),
-          loc);
-    for (auto [index, type] : llvm::enumerate(dispatch.getResultTypes()))
-      if (!dispatch.getTiedInput(index))
-        block->addArgument(getKernelType(cast<RankedTensorType>(type), false),
-                           loc);
+    for (unsigned i = 0; i < dispatch.getInputs().size(); ++i)
+      block->addArgument(getInputType(dispatch, i), loc);
+    for (unsigned i = 0; i < dispatch.getNumResults(); ++i)
+      if (!dispatch.getTiedInput(i))
+        block->addArgument(getResultType(dispatch, i), loc);
     kernel.setRanged(shape.ranged);
     for (size_t i = 0; i < shape.symbols.size() + (shape.ranged ? 2 : 1); ++i)
       block->addArgument(builder.getIndexType(), loc);
@@ -289,7 +326,10 @@ class BuildTilePrograms
     }
     SmallVector<StringRef> symbols(sizes.symbols.begin(), sizes.symbols.end());
     auto launch = tile::LaunchOp::create(
-        builder, dispatch.getLoc(), dispatch.getResultTypes(),
+        builder, dispatch.getLoc(),
+        llvm::map_to_vector(
+            dispatch.getResults(),
+            [](OpResult result) -> Type { return getStoredType(result); }),
         SymbolRefAttr::get(program.getSymNameAttr()), dispatch.getLabelAttr(),
         dispatch.getInputs(), builder.getDenseI64ArrayAttr(tied),
         builder.getStrArrayAttr(symbols), sizes.results,

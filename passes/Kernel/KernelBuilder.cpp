@@ -9,22 +9,102 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::kernel;
 
-MemRefType kernel::getKernelType(RankedTensorType type, bool isFlat) {
+//===----------------------------------------------------------------------===//
+// Tensors as kernels see them
+//===----------------------------------------------------------------------===//
+
+static tile::PanelsAttr getLayout(DispatchOp dispatch, StringRef name,
+                                  unsigned number) {
+  auto layouts = dispatch->getAttrOfType<ArrayAttr>(name);
+  if (!layouts || number >= layouts.size())
+    return {};
+  return dyn_cast<tile::PanelsAttr>(layouts[number]);
+}
+
+tile::PanelsAttr kernel::getInputLayout(DispatchOp dispatch, unsigned input) {
+  return getLayout(dispatch, inputLayoutsName, input);
+}
+
+tile::PanelsAttr kernel::getResultLayout(DispatchOp dispatch, unsigned result) {
+  return getLayout(dispatch, resultLayoutsName, result);
+}
+
+/// Whether the matrix is read as stored in fragments.
+static bool isInFragments(Value matrix) {
+  return llvm::any_of(matrix.getUsers(), [&](Operation *user) {
+    PackedLayoutInterface layout;
+    if (auto linear = dyn_cast<LinearOp>(user))
+      layout = linear.getLayoutAttr();
+    else if (auto embed = dyn_cast<EmbedOp>(user))
+      layout = embed.getLayoutAttr();
+    return isa_and_nonnull<FragmentLayoutAttr>(layout) &&
+           user->getOperand(1) == matrix;
+  });
+}
+
+/// An activation or a plain tensor.
+static MemRefType getKernelType(RankedTensorType type,
+                                tile::PanelsAttr panels) {
   ArrayRef<int64_t> shape = type.getShape();
   Type element = type.getElementType();
-  if (isFlat)
-    return MemRefType::get({ShapedType::kDynamic}, element);
   // Weights, packed or not, and caches keep their shape.
-  if (type.getRank() >= 4 || (type.hasStaticShape() && type.getRank() > 1) ||
-      element.isInteger(32))
+  if (!panels &&
+      (type.getRank() >= 4 || (type.hasStaticShape() && type.getRank() > 1) ||
+       element.isInteger(32)))
     return MemRefType::get(shape, element);
   if (type.getRank() == 1)
     return MemRefType::get({1, shape[0]}, element);
   int64_t columns = 1;
   for (int64_t size : shape.drop_front())
     columns *= size;
-  return MemRefType::get({shape[0], columns}, element);
+  MemRefLayoutAttrInterface layout;
+  if (panels)
+    layout = panels;
+  return MemRefType::get({shape[0], columns}, element, layout);
 }
+
+MemRefType kernel::getInputType(DispatchOp dispatch, unsigned input) {
+  BlockArgument argument = dispatch.getBlock().getArgument(input);
+  auto type = cast<RankedTensorType>(argument.getType());
+  Type element = type.getElementType();
+  bool isBlockTable = llvm::any_of(argument.getUsers(), [&](Operation *user) {
+    auto attention = dyn_cast<AttentionOp>(user);
+    return attention && attention.getBlockTable() == argument;
+  });
+  if (isBlockTable)
+    return MemRefType::get({ShapedType::kDynamic}, element);
+  if (isInFragments(argument))
+    return MemRefType::get(
+        {type.getDimSize(0) * fragmentSize, type.getDimSize(1) * fragmentSize},
+        element, tile::FragmentsAttr::get(dispatch.getContext()));
+  return getKernelType(type, getInputLayout(dispatch, input));
+}
+
+MemRefType kernel::getResultType(DispatchOp dispatch, unsigned result) {
+  return getKernelType(
+      cast<RankedTensorType>(dispatch.getResult(result).getType()),
+      getResultLayout(dispatch, result));
+}
+
+Value kernel::getRowsTensor(DispatchOp dispatch) {
+  for (Operation &op : dispatch.getBlock().without_terminator()) {
+    if (auto embed = dyn_cast<EmbedOp>(op))
+      return embed.getIds();
+    if (auto append = dyn_cast<CacheAppendOp>(op))
+      return append.getInput();
+    if (isa<LinearOp, GroupedLinearOp, AttentionOp, RopeOp, RmsNormOp,
+            LayerNormOp, RopeTableOp, RouteOp, CombineOp, ActivationOp,
+            GatedActivationOp, SoftcapOp>(op) ||
+        OpTrait::hasElementwiseMappableTraits(&op))
+      if (isa<RankedTensorType>(op.getResult(0).getType()))
+        return op.getOperand(0);
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// KernelBuilder
+//===----------------------------------------------------------------------===//
 
 KernelBuilder::KernelBuilder(OpBuilder &builder, DispatchOp dispatch,
                              tile::KernelOp kernel,

@@ -5,7 +5,10 @@
 //
 // Memory as kernels see it: an activation [rows, ...] is a matrix [rows, C]
 // with C the product of its other dimensions; a vector [N] is a matrix [1, N];
-// i32 tensors and caches keep their rank, except that a block table is flat.
+// i32 tensors and caches keep their rank, except that a block table is flat. A
+// weight in fragments is the matrix [N, K], and an activation in panels (see
+// AssignLayouts.cpp) is [rows, C] like any other: where their elements lie is
+// said by the layout of the memref.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,8 +65,23 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> arguments, outputs;
 };
 
-/// Type in which a kernel sees a tensor of a dispatch; see the file comment.
-mlir::MemRefType getKernelType(mlir::RankedTensorType type, bool isFlat);
+/// Attributes of a dispatch that weft-assign-layouts makes: for each input or
+/// result `#tile.panels<...>`, or `unit` for row-major.
+inline constexpr llvm::StringLiteral inputLayoutsName = "input_layouts";
+inline constexpr llvm::StringLiteral resultLayoutsName = "result_layouts";
+
+/// The layout that an input or a result was given; null: row-major.
+tile::PanelsAttr getInputLayout(DispatchOp dispatch, unsigned input);
+tile::PanelsAttr getResultLayout(DispatchOp dispatch, unsigned result);
+
+/// Types in which a kernel sees an input or a result of a dispatch; see the
+/// file comment.
+mlir::MemRefType getInputType(DispatchOp dispatch, unsigned input);
+mlir::MemRefType getResultType(DispatchOp dispatch, unsigned result);
+
+/// The tensor in the body whose leading dimension is the rows of the program,
+/// its first symbol.
+mlir::Value getRowsTensor(DispatchOp dispatch);
 
 // One builder per kernel class. Each fills the kernel's body; the grid is what
 // getGrid says for the dispatch.

@@ -56,16 +56,27 @@ struct TilePosition {
 /// Memory that a kernel sees.
 struct CudaView {
   mlir::Value pointer; ///< !cuda.ptr to element 0.
-  llvm::SmallVector<int64_t> strides;
+  llvm::SmallVector<DimAddress> dims;
+  mlir::Value rowCount; ///< Of a view that strides count rows of; index.
   cuda::CacheHint hint = cuda::CacheHint::Default; ///< Of loads.
+};
+
+/// How a coordinate of a tile counts in addresses.
+struct CudaTileDim {
+  DimAddress address;
+  /// The tile's first index, i32, that is added to a coordinate; null: the
+  /// address of the sum is the sum of the addresses.
+  mlir::Value origin;
 };
 
 /// Where a tile lies in memory.
 struct CudaAccess {
   mlir::Value view;    ///< In the tile kernel; null: the staging area.
-  mlir::Value pointer; ///< !cuda.ptr to the tile's first element.
-  llvm::SmallVector<int64_t> strides; ///< Per dimension of the tile.
-  mlir::Value rows;                   ///< Rows that are inside, i32; null: all.
+  mlir::Value pointer; ///< !cuda.ptr to the tile's first element, but for dims
+                       ///< that have an origin.
+  llvm::SmallVector<CudaTileDim, 3> dims; ///< Per dimension of the tile.
+  mlir::Value rowCount;                   ///< See CudaView.
+  mlir::Value rows;      ///< Rows that are inside, i32; null: all.
   mlir::Type offsetType; ///< i32, or index for a tile that spans more.
   cuda::CacheHint hint = cuda::CacheHint::Default;
 };
@@ -106,10 +117,12 @@ private:
   void enterLoop(mlir::Operation *loop);
 
   // Memory.
+  CudaView makeView(mlir::MemRefType type, mlir::Value pointer);
   void emitScratch(ScratchOp op);
   mlir::LogicalResult emitLoad(LoadOp op);
   mlir::LogicalResult emitStore(StoreOp op);
   void emitElementLoad(mlir::memref::LoadOp op);
+  /// Distance of an element from the view's start, without null indices.
   mlir::Value linearize(const CudaView &view, mlir::ValueRange indices);
   CudaAccess makeAccess(mlir::Value view, mlir::ValueRange indices,
                         llvm::ArrayRef<int64_t> dims,
@@ -118,9 +131,12 @@ private:
   mlir::Value clampCount(mlir::Value count, int64_t size);
   /// `row`, or the last row inside if that comes first.
   mlir::Value clampRow(const CudaAccess &access, mlir::Value row);
-  /// coordinate * stride in the access's offset type.
-  mlir::Value scaleOffset(const CudaAccess &access, mlir::Value coordinate,
-                          int64_t stride);
+  /// Elements that `index` counts in a dimension, a number of `type`.
+  mlir::Value addressOf(const DimAddress &dim, mlir::Value index,
+                        mlir::Value rowCount, mlir::Type type);
+  /// Elements that a coordinate counts in dimension `dim` of the tile.
+  mlir::Value offsetAlong(const CudaAccess &access, unsigned dim,
+                          mlir::Value coordinate);
   mlir::Value offsetOf(const CudaAccess &access, mlir::ValueRange coordinates);
   mlir::Value advance(const CudaAccess &access, mlir::Value offset);
 

@@ -34,7 +34,7 @@ CudaAccess CudaTileEmitter::stagingAt(Type element, int64_t rows,
   access.pointer = cuda::SharedMemoryOp::create(
       b, cuda::PtrType::get(b.getContext(), stored, cuda::Space::Shared),
       b.getI64IntegerAttr(stagingOffset + byteOffset));
-  access.strides = {columns, 1};
+  access.dims = {{{{1, 0, columns}}, Value()}, {{{1, 0, 1}}, Value()}};
   access.offsetType = b.getI32Type();
   return access;
 }

@@ -172,17 +172,33 @@ TilePosition CudaTileEmitter::makePosition(const TileLayout &layout,
 // Addresses
 //===----------------------------------------------------------------------===//
 
+CudaView CudaTileEmitter::makeView(MemRefType type, Value pointer) {
+  CudaView view;
+  view.pointer = pointer;
+  if (auto layout = dyn_cast<MemoryLayoutInterface>(type.getLayout())) {
+    view.dims = layout.getAddress(type.getShape());
+    view.rowCount = type.isDynamicDim(0)
+                        ? values.at(kernel.getSymbolArguments().front())
+                        : index(type.getDimSize(0));
+    return view;
+  }
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  // Buffers and scratch have static strides: their verifiers say so.
+  (void)type.getStridesAndOffset(strides, offset);
+  for (int64_t stride : strides)
+    view.dims.push_back({{1, 0, stride}});
+  return view;
+}
+
 void CudaTileEmitter::emitScratch(ScratchOp op) {
   auto type = cast<MemRefType>(op.getType());
-  CudaView view;
-  view.pointer = cuda::SharedMemoryOp::create(
-      b,
-      cuda::PtrType::get(b.getContext(), type.getElementType(),
-                         cuda::Space::Shared),
-      b.getI64IntegerAttr(scratchOffset));
-  int64_t offset;
-  (void)type.getStridesAndOffset(view.strides, offset);
-  views[op.getResult()] = view;
+  views[op.getResult()] = makeView(
+      type, cuda::SharedMemoryOp::create(
+                b,
+                cuda::PtrType::get(b.getContext(), type.getElementType(),
+                                   cuda::Space::Shared),
+                b.getI64IntegerAttr(scratchOffset)));
   scratchOffset += llvm::alignTo(
       type.getNumElements() * type.getElementTypeBitWidth() / 8, 64);
 }
@@ -192,13 +208,79 @@ static bool isShared(Value pointer) {
          cuda::Space::Shared;
 }
 
+Value CudaTileEmitter::addressOf(const DimAddress &dim, Value index,
+                                 Value rowCount, Type type) {
+  Value sum;
+  for (const AddressDigit &digit : dim) {
+    auto constant = [&](int64_t value) {
+      return index.getType().isIndex() ? this->index(value) : number(value);
+    };
+    Value value = index;
+    if (digit.divisor != 1)
+      value = b.createOrFold<arith::ShRUIOp>(
+          value, constant(llvm::Log2_64(digit.divisor)));
+    if (digit.count)
+      value = b.createOrFold<arith::AndIOp>(value, constant(digit.count - 1));
+    if (value.getType() != type)
+      value = b.createOrFold<arith::IndexCastOp>(type, value);
+    value = mul(value, digit.stride);
+    if (digit.isPerRow)
+      value = b.createOrFold<arith::MulIOp>(value, rowCount);
+    sum = sum ? add(sum, value) : value;
+  }
+  return sum;
+}
+
 Value CudaTileEmitter::linearize(const CudaView &view, ValueRange indices) {
   Value offset = index(0);
-  for (auto [position, stride] : llvm::zip_equal(indices, view.strides))
-    offset = add(offset, mul(values.at(position), stride));
+  for (auto [position, dim] : llvm::zip_equal(indices, view.dims))
+    if (position)
+      offset = add(offset, addressOf(dim, values.at(position), view.rowCount,
+                                     b.getIndexType()));
   if (isShared(view.pointer))
     offset = b.createOrFold<arith::IndexCastOp>(b.getI32Type(), offset);
   return offset;
+}
+
+/// Whether an index is known to be a multiple of a power of two.
+static bool isMultipleOf(Value index, int64_t factor) {
+  APInt constant;
+  if (factor == 1)
+    return true;
+  if (matchPattern(index, m_ConstantInt(&constant)))
+    return constant.getSExtValue() % factor == 0;
+  auto isMultiple = [&](Value value) { return isMultipleOf(value, factor); };
+  if (auto sum = index.getDefiningOp<arith::AddIOp>())
+    return llvm::all_of(sum.getOperands(), isMultiple);
+  if (auto product = index.getDefiningOp<arith::MulIOp>())
+    return llvm::any_of(product.getOperands(), isMultiple);
+  auto argument = dyn_cast<BlockArgument>(index);
+  if (!argument || argument.getArgNumber() != 0)
+    return false;
+  Operation *loop = argument.getOwner()->getParentOp();
+  if (auto forLoop = dyn_cast<scf::ForOp>(loop))
+    return isMultiple(forLoop.getLowerBound()) && isMultiple(forLoop.getStep());
+  if (auto fold = dyn_cast<FoldOp>(loop))
+    return isMultiple(fold.getLower()) && isMultiple(fold.getStep());
+  return false;
+}
+
+/// Whether coordinates count alike wherever the tile starts.
+static bool isStrided(const DimAddress &dim) {
+  return dim.size() == 1 && dim[0].divisor == 1 && !dim[0].count;
+}
+
+/// The digits of numbers below a power of two `bound`.
+static DimAddress getLowDigits(const DimAddress &dim, int64_t bound) {
+  DimAddress low;
+  for (AddressDigit digit : dim) {
+    if (digit.divisor >= bound && digit.divisor > 1)
+      continue;
+    if (digit.count >= llvm::divideCeil(bound, digit.divisor))
+      digit.count = 0;
+    low.push_back(digit);
+  }
+  return low;
 }
 
 CudaAccess CudaTileEmitter::makeAccess(Value viewValue, ValueRange indices,
@@ -209,14 +291,35 @@ CudaAccess CudaTileEmitter::makeAccess(Value viewValue, ValueRange indices,
   access.view = viewValue;
   access.pointer = view.pointer;
   access.hint = view.hint;
+  access.rowCount = view.rowCount;
+  auto viewType = cast<MemRefType>(viewValue.getType());
+  // Dimensions whose first index does not go into the pointer.
+  SmallVector<Value> counted(indices);
+  bool isWide = false;
   int64_t span = 0;
   for (auto [dim, size] : llvm::zip_equal(dims, tile.getShape())) {
-    access.strides.push_back(view.strides[dim]);
-    span += size * view.strides[dim];
+    CudaTileDim tileDim{view.dims[dim], Value()};
+    int64_t bound = llvm::PowerOf2Ceil(size);
+    int64_t extent = size;
+    if (!isStrided(tileDim.address)) {
+      if (isMultipleOf(indices[dim], bound)) {
+        tileDim.address = getLowDigits(tileDim.address, bound);
+      } else {
+        tileDim.origin = b.createOrFold<arith::IndexCastOp>(
+            b.getI32Type(), values.at(indices[dim]));
+        counted[dim] = Value();
+        extent = viewType.getDimSize(dim);
+      }
+    }
+    for (const AddressDigit &digit : tileDim.address) {
+      isWide |= digit.isPerRow;
+      span += digit.getSize(extent) * digit.stride;
+    }
+    access.dims.push_back(tileDim);
   }
-  access.offsetType =
-      llvm::isInt<32>(span) ? Type(b.getI32Type()) : Type(b.getIndexType());
-  access.pointer = advance(access, linearize(view, indices));
+  access.offsetType = isWide || !llvm::isInt<32>(span) ? Type(b.getIndexType())
+                                                       : Type(b.getI32Type());
+  access.pointer = advance(access, linearize(view, counted));
   return access;
 }
 
@@ -226,20 +329,19 @@ Value CudaTileEmitter::advance(const CudaAccess &access, Value offset) {
   return cuda::OffsetOp::create(b, access.pointer, offset);
 }
 
-Value CudaTileEmitter::scaleOffset(const CudaAccess &access, Value coordinate,
-                                   int64_t stride) {
-  if (coordinate.getType() != access.offsetType)
-    coordinate =
-        b.createOrFold<arith::IndexCastOp>(access.offsetType, coordinate);
-  return mul(coordinate, stride);
+Value CudaTileEmitter::offsetAlong(const CudaAccess &access, unsigned dim,
+                                   Value coordinate) {
+  const auto &[address, origin] = access.dims[dim];
+  if (origin)
+    coordinate = add(origin, coordinate);
+  return addressOf(address, coordinate, access.rowCount, access.offsetType);
 }
 
 Value CudaTileEmitter::offsetOf(const CudaAccess &access,
                                 ValueRange coordinates) {
   Value offset;
-  for (auto [coordinate, stride] :
-       llvm::zip_equal(coordinates, access.strides)) {
-    Value term = scaleOffset(access, coordinate, stride);
+  for (auto [dim, coordinate] : llvm::enumerate(coordinates)) {
+    Value term = offsetAlong(access, dim, coordinate);
     offset = offset ? add(offset, term) : term;
   }
   return offset;

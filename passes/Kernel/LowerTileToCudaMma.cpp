@@ -20,6 +20,7 @@ struct CudaTileEmitter::MmaOperands {
   CudaAccess left, right;
   int64_t innerSize; ///< K.
   int64_t group;     ///< Values of k that lie side by side on the right.
+  bool isMatrix;     ///< The right-hand side is [K, N], not [K/g, N, g].
   bool loadsGroups;  ///< A group is one aligned load.
   /// Of each accumulator: pointers to k = 0 of its row and its column. Equal
   /// ones are one value.
@@ -58,15 +59,16 @@ void CudaTileEmitter::emitMmaGroups(const MmaOperands &operands,
   for (int64_t g = offset; g < offset + count; ++g) {
     Value number =
         firstGroup ? add(firstGroup, this->number(g)) : this->number(g);
-    Value rightRow =
-        scaleOffset(right, clampRow(right, number), right.strides[0]);
+    Value rightRow = offsetAlong(
+        right, 0,
+        clampRow(right, operands.isMatrix ? mul(number, group) : number));
     DenseMap<Value, Value> groups;
     int64_t steps = std::min(group, operands.innerSize - g * group);
     if (firstGroup)
       steps = group;
     for (int64_t j = 0; j < steps; ++j) {
-      Value leftColumn = scaleOffset(
-          left, add(mul(number, group), this->number(j)), left.strides[1]);
+      Value leftColumn =
+          offsetAlong(left, 1, add(mul(number, group), this->number(j)));
       DenseMap<Value, Value> ofRow, ofColumn;
       for (auto [i, sum] : llvm::enumerate(accumulators)) {
         Value &a = ofRow[operands.rows[i]];
@@ -84,7 +86,7 @@ void CudaTileEmitter::emitMmaGroups(const MmaOperands &operands,
         } else if (!x) {
           Value at = rightRow;
           if (group > 1)
-            at = add(at, scaleOffset(right, this->number(j), right.strides[2]));
+            at = add(at, offsetAlong(right, 2, this->number(j)));
           x = toF32(cuda::LoadOp::create(b, rightElement, operands.columns[i],
                                          at, right.hint));
         }
@@ -95,10 +97,9 @@ void CudaTileEmitter::emitMmaGroups(const MmaOperands &operands,
 }
 
 /// Whether every group of a packed operand starts at a multiple of its size.
-static bool hasAlignedGroups(Value operand, const CudaAccess &access,
-                             int64_t group) {
+static bool hasAlignedGroups(Value operand, int64_t group) {
   auto load = operand.getDefiningOp<LoadOp>();
-  if (!load || group == 1 || access.strides.back() != 1)
+  if (!load || group == 1)
     return false;
   auto type = cast<MemRefType>(load.getView().getType());
   int64_t bits = group * type.getElementTypeBitWidth();
@@ -106,11 +107,24 @@ static bool hasAlignedGroups(Value operand, const CudaAccess &access,
   int64_t offset;
   if ((bits != 32 && bits != 64 && bits != 128) ||
       failed(type.getStridesAndOffset(strides, offset)) ||
-      load.getTileDims().back() != type.getRank() - 1)
+      strides.back() != 1 || load.getTileDims().back() != type.getRank() - 1)
     return false;
   return matchPattern(load.getIndices().back(), m_Zero()) &&
          llvm::all_of(ArrayRef(strides).drop_back(),
                       [&](int64_t stride) { return stride % group == 0; });
+}
+
+/// Whether rows 2i and 2i + 1 of an operand of a packed view lie side by side.
+static bool hasAlignedPairs(Value operand, const CudaAccess &access) {
+  auto load = operand.getDefiningOp<LoadOp>();
+  if (!load || !access.view || access.rows || access.dims[0].origin)
+    return false;
+  auto view = cast<MemRefType>(load.getView().getType());
+  const AddressDigit &lowest = access.dims[0].address.front();
+  return isa<MemoryLayoutInterface>(view.getLayout()) &&
+         view.getElementTypeBitWidth() == 16 && lowest.divisor == 1 &&
+         lowest.stride == 1 &&
+         cast<RankedTensorType>(operand.getType()).getDimSize(0) % 2 == 0;
 }
 
 LogicalResult CudaTileEmitter::emitMma(MmaOp op) {
@@ -129,7 +143,12 @@ LogicalResult CudaTileEmitter::emitMma(MmaOp op) {
   beforeRead(right.view);
   operands.left = left;
   operands.right = right;
-  operands.loadsGroups = hasAlignedGroups(op.getRhs(), right, operands.group);
+  operands.isMatrix = rightType.getRank() == 2;
+  operands.loadsGroups = hasAlignedGroups(op.getRhs(), operands.group);
+  if (operands.isMatrix && hasAlignedPairs(op.getRhs(), right)) {
+    operands.group = 2;
+    operands.loadsGroups = true;
+  }
 
   TileLayout layout = layoutOf(op.getType());
   SmallVector<Value> sums;
@@ -139,12 +158,10 @@ LogicalResult CudaTileEmitter::emitMma(MmaOp op) {
     sums.push_back(registerOf(op.getAccumulator(), i));
     Value &row = rows[position.row];
     if (!row)
-      row = advance(left, scaleOffset(left, clampRow(left, position.row),
-                                      left.strides[0]));
+      row = advance(left, offsetAlong(left, 0, clampRow(left, position.row)));
     Value &column = columns[position.column];
     if (!column)
-      column =
-          advance(right, scaleOffset(right, position.column, right.strides[1]));
+      column = advance(right, offsetAlong(right, 1, position.column));
     operands.rows.push_back(row);
     operands.columns.push_back(column);
   }

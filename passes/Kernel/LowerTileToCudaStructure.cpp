@@ -39,22 +39,18 @@ static SmallVector<Type> getArgumentTypes(KernelOp kernel, Builder &builder) {
 void CudaTileEmitter::emitArguments(cuda::KernelOp target) {
   llvm::DenseSet<Value> written;
   kernel.walk([&](StoreOp store) { written.insert(store.getView()); });
-  for (auto [buffer, argument] :
-       llvm::zip(kernel.getBuffers(), target.getBlock().getArguments())) {
-    CudaView view;
-    view.pointer = argument;
-    int64_t offset;
-    (void)cast<MemRefType>(buffer.getType())
-        .getStridesAndOffset(view.strides, offset);
-    if (!written.contains(buffer))
-      view.hint = cuda::CacheHint::ReadOnly;
-    views[buffer] = view;
-  }
   for (auto [symbol, argument] :
        llvm::zip(kernel.getSymbolArguments(),
                  target.getBlock().getArguments().drop_front(
                      kernel.getBufferCount())))
     values[symbol] = argument;
+  for (auto [buffer, argument] :
+       llvm::zip(kernel.getBuffers(), target.getBlock().getArguments())) {
+    CudaView view = makeView(cast<MemRefType>(buffer.getType()), argument);
+    if (!written.contains(buffer))
+      view.hint = cuda::CacheHint::ReadOnly;
+    views[buffer] = view;
+  }
 }
 
 LogicalResult CudaTileEmitter::emitKernel(StringRef name) {

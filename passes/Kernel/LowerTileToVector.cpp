@@ -25,6 +25,12 @@ static LogicalResult lowerKernel(ImplicitLocOpBuilder &b, KernelOp kernel) {
   if (!level)
     return kernel.emitError("unknown CPU level '")
            << kernel.getLevel() << "'; expected one of " << listCpuLevels();
+  for (BlockArgument buffer : kernel.getBuffers())
+    if (isa<MemoryLayoutInterface>(
+            cast<MemRefType>(buffer.getType()).getLayout()))
+      return kernel.emitError("has a buffer of type ")
+             << buffer.getType()
+             << "; kernels of a CPU read strided memory only";
   StringRef program = kernel.getProgram().getSymName();
   b.setLoc(kernel.getLoc());
   std::string name = (program + "." + level->name).str();

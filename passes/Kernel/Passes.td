@@ -139,6 +139,38 @@ def ChooseSchedules : Pass<"weft-choose-schedules"> {
   ];
 }
 
+def AssignLayouts : Pass<"weft-assign-layouts"> {
+  let summary = "decides which results of kernels are stored in panels";
+  let description = [{
+    On GPUs, a value that a dispatch makes and that a linear layer multiplies by
+    a weight in fragments is stored as `#tile.panels<columns = 128,
+    stride = 136>`: the matrix kernel copies 128 columns of its rows at a time,
+    as consecutive bytes and without conflicts in shared memory. The attributes
+    `result_layouts` of the dispatch that makes the value and `input_layouts` of
+    those that read it have the layout, and `unit` for what is row-major; a
+    dispatch without the attributes has row-major values only.
+
+    Stands after `weft-choose-schedules`, which says what is for a GPU, and
+    before `weft-build-tile-programs`, which types the kernels' arguments by it.
+
+    Conditions on the value:
+
+    * its elements are of f16 or bf16 and its columns (the product of all
+      dimensions but the first) a multiple of 128;
+    * only dispatches read it, and its rows are the rows of all their programs
+      and of the one that makes it, since the number of rows is part of an
+      address;
+    * it is not an update of an input.
+
+    Remarks: `no-panels`, missed: why a value that a linear layer multiplies by
+    a weight in fragments stays row-major.
+  }];
+  let dependentDialects = ["::weft::tile::TileDialect"];
+  let statistics = [
+    Statistic<"numPanels", "panels", "Values stored in panels">
+  ];
+}
+
 def BuildTilePrograms : Pass<"weft-build-tile-programs", "::mlir::ModuleOp"> {
   let summary = "writes each dispatch as a tile program and launches it";
   let description = [{

@@ -405,3 +405,39 @@ module attributes {tile.schedule = #tile.cuda_schedule<level = "sm_90a", threads
 
 // expected-error @below {{sizes of a schedule must be positive, found 0}}
 module attributes {tile.schedule = #tile.cuda_schedule<level = "sm_90a", threads = 128, rows = 8, columns = 0, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>} {}
+
+// -----
+
+// expected-error @below {{panels have a power of two of columns and a stride that is not smaller, found 96 and 136}}
+func.func private @f(memref<?x96xbf16, #tile.panels<columns = 96, stride = 136>>)
+
+// -----
+
+// expected-error @below {{panels have a power of two of columns and a stride that is not smaller, found 128 and 120}}
+func.func private @f(memref<?x128xbf16, #tile.panels<columns = 128, stride = 120>>)
+
+// -----
+
+// expected-error @below {{a view of panels has rows of a multiple of 128 columns, found ? x 192}}
+func.func private @f(memref<?x192xbf16, #tile.panels<columns = 128, stride = 136>>)
+
+// -----
+
+// expected-error @below {{a view of fragments has two static sizes that are multiples of 16, found 24 x 16}}
+func.func private @f(memref<24x16xbf16, #tile.fragments>)
+
+// -----
+
+tile.program @p symbols [] grid [] {
+  // expected-error @below {{has a buffer of 'memref<?x128xbf16, #tile.panels<columns = 128, stride = 136>>', whose rows the program needs a symbol for}}
+  tile.kernel @a level "sm_90a" (%x: memref<?x128xbf16, #tile.panels<columns = 128, stride = 136>>) symbols () item (%i) {
+  }
+}
+
+// -----
+
+func.func @f(%x: memref<16x32xbf16, #tile.fragments>, %i: index) {
+  // expected-error @below {{tile dimensions must walk different dimensions of the view}}
+  %0 = tile.load %x[%i, %i] dims [1, 1] : memref<16x32xbf16, #tile.fragments> -> tensor<4x4xbf16>
+  return
+}

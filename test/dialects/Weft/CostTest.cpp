@@ -65,7 +65,7 @@ TEST_F(CostTest, LinearOfLlama1B) {
 TEST_F(CostTest, LinearPackedWithBias) {
   EXPECT_EQ(costOf(tokens("x", "63xf32") +
                        ", %w: tensor<12x32x8x2xbf16>, %b: tensor<95xf32>",
-                   "%y = weft.linear %x, %w bias %b layout <columns = 8,"
+                   "%y = weft.linear %x, %w bias %b layout panels<columns = 8,"
                    " group = 2> : (tensor<?x63xf32>, tensor<12x32x8x2xbf16>,"
                    " tensor<95xf32>) -> tensor<?x95xf32>"),
             // (2 * 63 + 1) * 95; 12 * 32 * 16 * 2 + 95 * 4; (63 + 95) * 4

@@ -99,7 +99,7 @@ TEST_F(DecomposeTest, GroupedLinearReadsOnlyChosenExperts) {
   ASSERT_EQ(run("%s = weft.grouped_linear %x, %w, %e : (tensor<?x5xf32>,"
                 " tensor<4x9x5xf32>, tensor<?x2xi32>) -> tensor<?x2x9xf32>\n"
                 "%o = weft.grouped_linear %h, %p, %e"
-                " layout <columns = 4, group = 3> : (tensor<?x2x5xf32>,"
+                " layout panels<columns = 4, group = 3> : (tensor<?x2x5xf32>,"
                 " tensor<4x3x2x4x3xf32>, tensor<?x2xi32>)"
                 " -> tensor<?x2x9xbf16>",
                 {{"x", &x}, {"h", &h}, {"w", &w}, {"p", &packed}, {"e", &e}},

@@ -35,7 +35,8 @@ TEST_F(DecomposeTest, EmbedReadsPackedRows) {
   // Rows 0 to 6 of 5 elements in panels of 4 rows, two elements side by side.
   Tensor ids("?xi32", {4}, {3, 0, 6, 4});
   Tensor table = random("2x3x4x2xf32", {2, 3, 4, 2}), x("?x5xf32", {4, 5});
-  ASSERT_EQ(run("%x = weft.embed %ids, %table layout <columns = 4, group = 2>"
+  ASSERT_EQ(run("%x = weft.embed %ids, %table layout panels<columns = 4, "
+                "group = 2>"
                 " : (tensor<?xi32>, tensor<2x3x4x2xf32>) -> tensor<?x5xf32>",
                 {{"ids", &ids}, {"table", &table}}, {{"x", &x}}),
             "");
@@ -44,6 +45,21 @@ TEST_F(DecomposeTest, EmbedReadsPackedRows) {
       auto row = static_cast<int64_t>(ids.at(i));
       EXPECT_EQ(x.at(i, j), table.at(row / 4, j / 2, row % 4, j % 2));
     }
+}
+
+TEST_F(DecomposeTest, EmbedReadsRowsOfFragments) {
+  Tensor ids("?xi32", {4}, {3, 0, 31, 24});
+  Tensor table = random("32x48xbf16", {32, 48});
+  Tensor packed = packFragments(table, "2x3x32x8xbf16");
+  Tensor x("?x48xbf16", {4, 48});
+  ASSERT_EQ(run("%x = weft.embed %ids, %table layout fragments"
+                " : (tensor<?xi32>, tensor<2x3x32x8xbf16>)"
+                " -> tensor<?x48xbf16>",
+                {{"ids", &ids}, {"table", &packed}}, {{"x", &x}}),
+            "");
+  for (int64_t i = 0; i < 4; ++i)
+    for (int64_t j = 0; j < 48; ++j)
+      EXPECT_EQ(x.at(i, j), table.at(static_cast<int64_t>(ids.at(i)), j));
 }
 
 /// x / sqrt(mean(x^2) + epsilon) * (weight + offset) of rows of `size`.
@@ -173,12 +189,24 @@ TEST_F(DecomposeTest, LinearWithPackedWeight) {
   Tensor x = random("?x13xf32", {3, 13}), w = random("19x13xbf16", {19, 13});
   Tensor packed = packPanels(w, 8, 2, "3x7x8x2xbf16");
   Tensor y("?x19xf32", {3, 19});
-  ASSERT_EQ(run("%y = weft.linear %x, %w layout <columns = 8, group = 2>"
+  ASSERT_EQ(run("%y = weft.linear %x, %w layout panels<columns = 8, group = 2>"
                 " : (tensor<?x13xf32>, tensor<3x7x8x2xbf16>)"
                 " -> tensor<?x19xf32>",
                 {{"x", &x}, {"w", &packed}}, {{"y", &y}}),
             "");
   expectNear(y, linear(x, w, nullptr));
+}
+
+TEST_F(DecomposeTest, LinearWithWeightInFragments) {
+  Tensor x = random("?x32xf16", {3, 32}), w = random("48x32xf16", {48, 32});
+  Tensor packed = packFragments(w, "3x2x32x8xf16");
+  Tensor y("?x48xf32", {3, 48});
+  ASSERT_EQ(run("%y = weft.linear %x, %w layout fragments"
+                " : (tensor<?x32xf16>, tensor<3x2x32x8xf16>)"
+                " -> tensor<?x48xf32>",
+                {{"x", &x}, {"w", &packed}}, {{"y", &y}}),
+            "");
+  expectNear(y, linear(x, w, nullptr), 1e-5);
 }
 
 TEST_F(DecomposeTest, LinearOfThreeDimensionsAndOfNoRows) {

@@ -34,7 +34,7 @@ func.func @packed_linear(%x: tensor<?x63xf32>, %w: tensor<12x32x8x2xf32>) -> ten
   // CHECK-DAG: %[[COLUMN:.*]] = arith.remui %[[N]], %[[C8]]
   // CHECK-DAG: %[[ELEMENT:.*]] = arith.remui %[[K]], %[[C2]]
   // CHECK: tensor.extract %{{.*}}[%[[PANEL]], %[[GROUP]], %[[COLUMN]], %[[ELEMENT]]]
-  %y = weft.linear %x, %w layout <columns = 8, group = 2> : (tensor<?x63xf32>, tensor<12x32x8x2xf32>) -> tensor<?x95xf32>
+  %y = weft.linear %x, %w layout panels<columns = 8, group = 2> : (tensor<?x63xf32>, tensor<12x32x8x2xf32>) -> tensor<?x95xf32>
   return %y : tensor<?x95xf32>
 }
 

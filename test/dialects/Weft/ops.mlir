@@ -5,14 +5,16 @@
 
 // CHECK-LABEL: func.func @weights
 // DECOMPOSED-LABEL: func.func @weights
-func.func @weights() -> (tensor<96x64xf32>, tensor<32x64xf32>, tensor<12x32x8x2xbf16>) {
+func.func @weights() -> (tensor<96x64xf32>, tensor<32x64xf32>, tensor<12x32x8x2xbf16>, tensor<6x4x32x8xbf16>) {
   // CHECK: weft.weight [#weft.source<"q.weight">, #weft.source<"k.weight">] : tensor<96x64xf32>
   %merged = weft.weight [#weft.source<"q.weight">, #weft.source<"k.weight">] : tensor<96x64xf32>
   // CHECK: weft.weight [#weft.source<"qkv.weight", start = 32, block = 16, stride = 48, count = 2, transposed = true>] : tensor<32x64xf32>
   %rows = weft.weight [#weft.source<"qkv.weight", start = 32, block = 16, stride = 48, count = 2, transposed = true>] : tensor<32x64xf32>
-  // CHECK: weft.weight [#weft.source<"o.weight">] layout <columns = 8, group = 2> of [96, 64] : tensor<12x32x8x2xbf16>
-  %packed = weft.weight [#weft.source<"o.weight">] layout <columns = 8, group = 2> of [96, 64] : tensor<12x32x8x2xbf16>
-  return %merged, %rows, %packed : tensor<96x64xf32>, tensor<32x64xf32>, tensor<12x32x8x2xbf16>
+  // CHECK: weft.weight [#weft.source<"o.weight">] layout panels<columns = 8, group = 2> of [96, 64] : tensor<12x32x8x2xbf16>
+  %packed = weft.weight [#weft.source<"o.weight">] layout panels<columns = 8, group = 2> of [96, 64] : tensor<12x32x8x2xbf16>
+  // CHECK: weft.weight [#weft.source<"o.weight">] layout fragments of [96, 64] : tensor<6x4x32x8xbf16>
+  %fragments = weft.weight [#weft.source<"o.weight">] layout fragments of [96, 64] : tensor<6x4x32x8xbf16>
+  return %merged, %rows, %packed, %fragments : tensor<96x64xf32>, tensor<32x64xf32>, tensor<12x32x8x2xbf16>, tensor<6x4x32x8xbf16>
 }
 
 // CHECK-LABEL: func.func @embed
@@ -43,8 +45,8 @@ func.func @linear(%x: tensor<?x63xf32>, %w: tensor<95x63xf32>, %b: tensor<95xf32
     -> (tensor<?x95xf32>, tensor<?x95xbf16>) {
   // CHECK: weft.linear %{{.*}}, %{{.*}} bias %{{.*}} : (tensor<?x63xf32>, tensor<95x63xf32>, tensor<95xf32>) -> tensor<?x95xf32>
   %0 = weft.linear %x, %w bias %b : (tensor<?x63xf32>, tensor<95x63xf32>, tensor<95xf32>) -> tensor<?x95xf32>
-  // CHECK: weft.linear %{{.*}}, %{{.*}} layout <columns = 8, group = 2> : (tensor<?x63xf32>, tensor<12x32x8x2xbf16>) -> tensor<?x95xbf16>
-  %1 = weft.linear %x, %p layout <columns = 8, group = 2> : (tensor<?x63xf32>, tensor<12x32x8x2xbf16>) -> tensor<?x95xbf16>
+  // CHECK: weft.linear %{{.*}}, %{{.*}} layout panels<columns = 8, group = 2> : (tensor<?x63xf32>, tensor<12x32x8x2xbf16>) -> tensor<?x95xbf16>
+  %1 = weft.linear %x, %p layout panels<columns = 8, group = 2> : (tensor<?x63xf32>, tensor<12x32x8x2xbf16>) -> tensor<?x95xbf16>
   return %0, %1 : tensor<?x95xf32>, tensor<?x95xbf16>
 }
 
@@ -131,8 +133,8 @@ func.func @experts(%logits: tensor<?x8xf32>, %x: tensor<?x64xf32>, %up: tensor<8
   %experts, %weights = weft.route %logits {top_k = 2 : i64, renormalize} : tensor<?x8xf32> -> tensor<?x2xi32>, tensor<?x2xf32>
   // CHECK: weft.grouped_linear %{{.*}}, %{{.*}}, %{{.*}} : (tensor<?x64xf32>, tensor<8x96x64xf32>, tensor<?x2xi32>) -> tensor<?x2x96xf32>
   %h = weft.grouped_linear %x, %up, %experts : (tensor<?x64xf32>, tensor<8x96x64xf32>, tensor<?x2xi32>) -> tensor<?x2x96xf32>
-  // CHECK: weft.grouped_linear %{{.*}}, %{{.*}}, %{{.*}} layout <columns = 8, group = 1> : (tensor<?x2x96xf32>, tensor<8x8x96x8x1xf32>, tensor<?x2xi32>) -> tensor<?x2x64xf32>
-  %y = weft.grouped_linear %h, %down, %experts layout <columns = 8, group = 1>
+  // CHECK: weft.grouped_linear %{{.*}}, %{{.*}}, %{{.*}} layout panels<columns = 8, group = 1> : (tensor<?x2x96xf32>, tensor<8x8x96x8x1xf32>, tensor<?x2xi32>) -> tensor<?x2x64xf32>
+  %y = weft.grouped_linear %h, %down, %experts layout panels<columns = 8, group = 1>
       : (tensor<?x2x96xf32>, tensor<8x8x96x8x1xf32>, tensor<?x2xi32>) -> tensor<?x2x64xf32>
   // CHECK: weft.combine %{{.*}}, %{{.*}} : (tensor<?x2x64xf32>, tensor<?x2xf32>) -> tensor<?x64xf32>
   %z = weft.combine %y, %weights : (tensor<?x2x64xf32>, tensor<?x2xf32>) -> tensor<?x64xf32>

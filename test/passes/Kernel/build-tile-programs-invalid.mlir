@@ -46,3 +46,68 @@ func.func @norm_of_heads(%x: tensor<?x4x16xf32>, %n: tensor<16xf32>) -> tensor<?
   }
   return %0 : tensor<?x4x16xf32>
 }
+
+// -----
+
+#rows = #tile.cuda_schedule<level = "sm_90a", threads = 128, rows = 1, columns = 1024, unroll = 8, row_columns = 1024, row_unroll = 8, row_block = 1, column_block = 1024>
+
+func.func @f(%x: tensor<?x128xbf16> {weft.name = "x", weft.symbols = ["tokens"]}) -> tensor<?x128xbf16> {
+  // expected-error @below {{needs a list of 1 layouts in 'input_layouts', found [unit, unit]}}
+  %0 = weft.dispatch "d" (%a = %x : tensor<?x128xbf16>) attributes {input_layouts = [unit, unit], schedules = [#rows]} -> (tensor<?x128xbf16>) {
+    %1 = weft.activation silu %a : tensor<?x128xbf16>
+    weft.yield %1 : tensor<?x128xbf16>
+  }
+  return %0 : tensor<?x128xbf16>
+}
+
+// -----
+
+#rows = #tile.cuda_schedule<level = "sm_90a", threads = 128, rows = 1, columns = 1024, unroll = 8, row_columns = 1024, row_unroll = 8, row_block = 1, column_block = 1024>
+
+func.func @f(%x: tensor<?x128xbf16> {weft.name = "x", weft.symbols = ["tokens"]}) -> tensor<?x128xbf16> {
+  // expected-error @below {{has #tile.fragments in 'result_layouts'; expected #tile.panels or unit}}
+  %0 = weft.dispatch "d" (%a = %x : tensor<?x128xbf16>) attributes {result_layouts = [#tile.fragments], schedules = [#rows]} -> (tensor<?x128xbf16>) {
+    %1 = weft.activation silu %a : tensor<?x128xbf16>
+    weft.yield %1 : tensor<?x128xbf16>
+  }
+  return %0 : tensor<?x128xbf16>
+}
+
+// -----
+
+#rows = #tile.cuda_schedule<level = "sm_90a", threads = 128, rows = 1, columns = 1024, unroll = 8, row_columns = 1024, row_unroll = 8, row_block = 1, column_block = 1024>
+
+func.func @f(%x: tensor<?x64xbf16> {weft.name = "x", weft.symbols = ["tokens"]}) -> tensor<?x64xbf16> {
+  // expected-error @below {{cannot store 'tensor<?x64xbf16>' as #tile.panels<columns = 128, stride = 136>, in 'result_layouts'}}
+  %0 = weft.dispatch "d" (%a = %x : tensor<?x64xbf16>) attributes {result_layouts = [#tile.panels<columns = 128, stride = 136>], schedules = [#rows]} -> (tensor<?x64xbf16>) {
+    %1 = weft.activation silu %a : tensor<?x64xbf16>
+    weft.yield %1 : tensor<?x64xbf16>
+  }
+  return %0 : tensor<?x64xbf16>
+}
+
+// -----
+
+#rows = #tile.cuda_schedule<level = "sm_90a", threads = 128, rows = 1, columns = 1024, unroll = 8, row_columns = 1024, row_unroll = 8, row_block = 1, column_block = 1024>
+
+func.func @f(%x: tensor<?x128xbf16> {weft.name = "x", weft.symbols = ["tokens"]}) -> tensor<?x128xbf16> {
+  // expected-error @below {{reads input 0 in another layout than it is written in; see 'input_layouts' and 'result_layouts'}}
+  %0 = weft.dispatch "d" (%a = %x : tensor<?x128xbf16>) attributes {input_layouts = [#tile.panels<columns = 128, stride = 136>], schedules = [#rows]} -> (tensor<?x128xbf16>) {
+    %1 = weft.activation silu %a : tensor<?x128xbf16>
+    weft.yield %1 : tensor<?x128xbf16>
+  }
+  return %0 : tensor<?x128xbf16>
+}
+
+// -----
+
+#matrix = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
+
+func.func @f(%x: tensor<?x128xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<8x4x8x32x8xbf16>, %e: tensor<?x2xi32> {weft.name = "e", weft.symbols = ["tokens"]}) -> tensor<?x2x64xbf16> {
+  // expected-error @below {{multiplies by weights of experts in #weft.fragments; expected panels}}
+  %0 = weft.dispatch "d" (%a = %x : tensor<?x128xbf16>, %b = %w : tensor<8x4x8x32x8xbf16>, %c = %e : tensor<?x2xi32>) attributes {schedules = [#matrix]} -> (tensor<?x2x64xbf16>) {
+    %1 = weft.grouped_linear %a, %b, %c layout fragments : (tensor<?x128xbf16>, tensor<8x4x8x32x8xbf16>, tensor<?x2xi32>) -> tensor<?x2x64xbf16>
+    weft.yield %1 : tensor<?x2x64xbf16>
+  }
+  return %0 : tensor<?x2x64xbf16>
+}

@@ -44,7 +44,7 @@ func.func @layers(%x: tensor<?x64xf32> {weft.name = "x", weft.symbols = ["tokens
 //       CHECK:   tile.fold {{.*}} merge add init ({{.*}} : tensor<1x64xf32>)
 func.func @linear(%x: tensor<?x64xf32> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<2x64x64x1xf32>) -> tensor<?x128xf32> {
   %0 = weft.dispatch "linear" (%a = %x : tensor<?x64xf32>, %b = %w : tensor<2x64x64x1xf32>) -> (tensor<?x128xf32>) {
-    %1 = weft.linear %a, %b layout <columns = 64, group = 1> : (tensor<?x64xf32>, tensor<2x64x64x1xf32>) -> tensor<?x128xf32>
+    %1 = weft.linear %a, %b layout panels<columns = 64, group = 1> : (tensor<?x64xf32>, tensor<2x64x64x1xf32>) -> tensor<?x128xf32>
     weft.yield %1 : tensor<?x128xf32>
   }
   return %0 : tensor<?x128xf32>
@@ -62,8 +62,8 @@ func.func @linear(%x: tensor<?x64xf32> {weft.name = "x", weft.symbols = ["tokens
 //       CHECK:   else
 func.func @gate(%x: tensor<?x64xf32> {weft.name = "x", weft.symbols = ["tokens"]}, %g: tensor<3x64x64x1xf32>, %u: tensor<3x64x64x1xf32>) -> tensor<?x136xf32> {
   %0 = weft.dispatch "gate" (%a = %x : tensor<?x64xf32>, %b = %g : tensor<3x64x64x1xf32>, %c = %u : tensor<3x64x64x1xf32>) -> (tensor<?x136xf32>) {
-    %1 = weft.linear %a, %b layout <columns = 64, group = 1> : (tensor<?x64xf32>, tensor<3x64x64x1xf32>) -> tensor<?x136xf32>
-    %2 = weft.linear %a, %c layout <columns = 64, group = 1> : (tensor<?x64xf32>, tensor<3x64x64x1xf32>) -> tensor<?x136xf32>
+    %1 = weft.linear %a, %b layout panels<columns = 64, group = 1> : (tensor<?x64xf32>, tensor<3x64x64x1xf32>) -> tensor<?x136xf32>
+    %2 = weft.linear %a, %c layout panels<columns = 64, group = 1> : (tensor<?x64xf32>, tensor<3x64x64x1xf32>) -> tensor<?x136xf32>
     %3 = weft.gated_activation silu %1, %2 : tensor<?x136xf32>
     weft.yield %3 : tensor<?x136xf32>
   }

@@ -22,7 +22,7 @@
 //  CHECK-SAME:                #tile.cpu_schedule<level = "x86-64-v4-bf16", rows = 6, columns = 64, {{.*}}row_panels = 8, {{.*}}mma = dot_bf16>]
 func.func @bf16(%x: tensor<?x64xbf16>, %w: tensor<2x32x64x2xbf16>) -> tensor<?x128xbf16> {
   %0 = weft.dispatch "linear" (%a = %x : tensor<?x64xbf16>, %b = %w : tensor<2x32x64x2xbf16>) -> (tensor<?x128xbf16>) {
-    %1 = weft.linear %a, %b layout <columns = 64, group = 2> : (tensor<?x64xbf16>, tensor<2x32x64x2xbf16>) -> tensor<?x128xbf16>
+    %1 = weft.linear %a, %b layout panels<columns = 64, group = 2> : (tensor<?x64xbf16>, tensor<2x32x64x2xbf16>) -> tensor<?x128xbf16>
     weft.yield %1 : tensor<?x128xbf16>
   }
   return %0 : tensor<?x128xbf16>
@@ -36,8 +36,8 @@ func.func @bf16(%x: tensor<?x64xbf16>, %w: tensor<2x32x64x2xbf16>) -> tensor<?x1
 //       CHECK:   level = "x86-64-v4-bf16", rows = 6, columns = 32, unroll = 1, row_columns = 64, row_panels = 4,
 func.func @gate(%x: tensor<?x64xf32>, %g: tensor<1x64x64x1xf32>, %u: tensor<1x64x64x1xf32>) -> tensor<?x64xf32> {
   %0 = weft.dispatch "gate" (%a = %x : tensor<?x64xf32>, %b = %g : tensor<1x64x64x1xf32>, %c = %u : tensor<1x64x64x1xf32>) -> (tensor<?x64xf32>) {
-    %1 = weft.linear %a, %b layout <columns = 64, group = 1> : (tensor<?x64xf32>, tensor<1x64x64x1xf32>) -> tensor<?x64xf32>
-    %2 = weft.linear %a, %c layout <columns = 64, group = 1> : (tensor<?x64xf32>, tensor<1x64x64x1xf32>) -> tensor<?x64xf32>
+    %1 = weft.linear %a, %b layout panels<columns = 64, group = 1> : (tensor<?x64xf32>, tensor<1x64x64x1xf32>) -> tensor<?x64xf32>
+    %2 = weft.linear %a, %c layout panels<columns = 64, group = 1> : (tensor<?x64xf32>, tensor<1x64x64x1xf32>) -> tensor<?x64xf32>
     %3 = weft.gated_activation silu %1, %2 : tensor<?x64xf32>
     weft.yield %3 : tensor<?x64xf32>
   }

@@ -257,3 +257,51 @@ tile.program @halves symbols [] grid [#tile.extent<"1", 1>] {
     tile.return
   }
 }
+
+// -----
+
+// Packed views are indexed by their logical shape. A tile that starts at a
+// multiple of its size goes on as at 0: eight columns of a panel are
+// consecutive, and steps of fragments come in aligned pairs. Elsewhere every
+// element has its shift and mask.
+
+// CHECK-LABEL: cuda.kernel @packed
+//  CHECK-SAME:     (%[[X:.*]]: !cuda.ptr<bf16, global>, %[[W:.*]]: !cuda.ptr<bf16, global>, %{{.*}}: !cuda.ptr<bf16, global>, %[[ROWS:.*]]: index, %{{.*}}: index)
+//       CHECK:   %[[THREAD:.*]] = cuda.thread_index
+//       CHECK:   %[[ITEM:.*]] = cuda.block_index
+//       CHECK:   scf.for %[[K:.*]] = %c0 to %c256 step %c8
+//   CHECK-DAG:     arith.muli %[[ITEM]], %c136 : index
+//   CHECK-DAG:     arith.andi %[[K]], %c127 : index
+//   CHECK-DAG:     %[[PANEL:.*]] = arith.shrui %[[K]], %c7 : index
+//   CHECK-DAG:     %[[STRIDE:.*]] = arith.muli %[[PANEL]], %c136 : index
+//   CHECK-DAG:     arith.muli %[[STRIDE]], %[[ROWS]] : index
+//       CHECK:     cuda.load %[[A:.*]][%c0_i32] {{.*}} -> bf16
+//       CHECK:     cuda.load %[[B:.*]][%c0_i32] {{.*}} -> vector<2xbf16>
+//       CHECK:     cuda.load %[[A]][%c1_i32]
+//       CHECK:     cuda.load %[[A]][%c2_i32]
+//       CHECK:     cuda.load %[[B]][%c8_i32] {{.*}} -> vector<2xbf16>
+//       CHECK:   cuda.store %{{.*}}[%[[THREAD]]] : bf16
+//       CHECK:   %[[COLUMN:.*]] = arith.addi %{{.*}}, %[[THREAD]] : i32
+//   CHECK-DAG:   arith.andi %[[COLUMN]], %c127_i32
+//   CHECK-DAG:   arith.shrui %[[COLUMN]], %c7_i32
+#schedule = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
+#panels = #tile.panels<columns = 128, stride = 136>
+tile.program @packed symbols ["rows"] grid [#tile.extent<"rows", 1>] {
+  tile.kernel @h level "sm_90a" (%x: memref<?x256xbf16, #panels>, %w: memref<64x256xbf16, #tile.fragments>, %y: memref<?x128xbf16, #panels>) symbols (%rows) item (%i) attributes {schedule = #schedule} {
+    %zero = arith.constant 0 : index
+    %end = arith.constant 256 : index
+    %step = arith.constant 8 : index
+    %init = arith.constant dense<0.0> : tensor<1x64xf32>
+    %sum = tile.fold %k = %zero to %end step %step merge add init (%s = %init : tensor<1x64xf32>) {
+      %a = tile.load %x[%i, %k] : memref<?x256xbf16, #panels> -> tensor<1x8xbf16>
+      %b = tile.load %w[%zero, %k] dims [1, 0] : memref<64x256xbf16, #tile.fragments> -> tensor<8x64xbf16>
+      %n = tile.mma fma %a, %b, %s : tensor<1x8xbf16>, tensor<8x64xbf16>, tensor<1x64xf32>
+      tile.yield %n : tensor<1x64xf32>
+    }
+    %r = arith.truncf %sum : tensor<1x64xf32> to tensor<1x64xbf16>
+    tile.store %r, %y[%i, %zero] : tensor<1x64xbf16>, memref<?x128xbf16, #panels>
+    %t = tile.load %x[%i, %i] : memref<?x256xbf16, #panels> -> tensor<1x64xbf16>
+    tile.store %t, %y[%i, %i] : tensor<1x64xbf16>, memref<?x128xbf16, #panels>
+    tile.return
+  }
+}

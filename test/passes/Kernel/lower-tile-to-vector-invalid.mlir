@@ -261,3 +261,11 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
     %m = tile.mma fma %a, %b, %c : tensor<2x8xf32>, tensor<8x8x1xf32>, tensor<2x8xf32>
   }
 }
+
+// -----
+
+tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
+  // expected-error @below {{has a buffer of type 'memref<16x16xbf16, #tile.fragments>'; kernels of a CPU read strided memory only}}
+  tile.kernel @a level "x86-64-v2" (%x: memref<16x16xbf16, #tile.fragments>) symbols () item (%i) {
+  }
+}

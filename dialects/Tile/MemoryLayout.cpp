@@ -1,0 +1,123 @@
+//===- MemoryLayout.cpp - Layouts of packed weights and activations -------===//
+
+#include "dialects/Tile/MemoryLayout.h"
+#include "dialects/Tile/TileDialect.h"
+#include "dialects/Weft/PackedLayout.h"
+
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/AffineMap.h"
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::tile;
+
+/// "? x 96"
+static std::string describe(ArrayRef<int64_t> shape) {
+  std::string text;
+  for (int64_t size : shape)
+    text += (text.empty() ? "" : " x ") +
+            (ShapedType::isDynamic(size) ? "?" : std::to_string(size));
+  return text;
+}
+
+/// One digit of dimension `dim`.
+static AffineExpr getDigit(unsigned dim, int64_t divisor, int64_t count,
+                           MLIRContext *context) {
+  AffineExpr index = getAffineDimExpr(dim, context).floorDiv(divisor);
+  return count ? index % count : index;
+}
+
+//===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+AffineMap FragmentsAttr::getAffineMap() const {
+  SmallVector<AffineExpr> digits;
+  for (const PackedDim &dim : getFragmentDims())
+    for (const LayoutDigit &digit : dim)
+      digits.push_back(
+          getDigit(digit.isInner, digit.divisor, digit.count, getContext()));
+  return AffineMap::get(2, 0, digits, getContext());
+}
+
+LogicalResult FragmentsAttr::verifyLayout(
+    ArrayRef<int64_t> shape,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  if (shape.size() == 2 && llvm::all_of(shape, [](int64_t size) {
+        return !ShapedType::isDynamic(size) && size % fragmentSize == 0;
+      }))
+    return success();
+  return emitError() << "a view of fragments has two static sizes that are "
+                        "multiples of "
+                     << fragmentSize << ", found " << describe(shape);
+}
+
+LogicalResult FragmentsAttr::getStridesAndOffset(ArrayRef<int64_t>,
+                                                 SmallVectorImpl<int64_t> &,
+                                                 int64_t &) const {
+  return failure();
+}
+
+SmallVector<DimAddress>
+FragmentsAttr::getAddress(ArrayRef<int64_t> shape) const {
+  SmallVector<DimAddress> address(2);
+  int64_t stride = 1;
+  SmallVector<PackedDim> dims = getFragmentDims();
+  for (const PackedDim &dim : llvm::reverse(dims))
+    for (const LayoutDigit &digit : llvm::reverse(dim)) {
+      address[digit.isInner].push_back({digit.divisor, digit.count, stride});
+      stride *= digit.getSize(shape[digit.isInner]);
+    }
+  return address;
+}
+
+//===----------------------------------------------------------------------===//
+// Panels
+//===----------------------------------------------------------------------===//
+
+LogicalResult PanelsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t columns, int64_t stride) {
+  if (columns <= 0 || !llvm::isPowerOf2_64(columns) || stride < columns)
+    return emitError() << "panels have a power of two of columns and a stride "
+                          "that is not smaller, found "
+                       << columns << " and " << stride;
+  return success();
+}
+
+AffineMap PanelsAttr::getAffineMap() const {
+  MLIRContext *context = getContext();
+  return AffineMap::get(2, 0,
+                        {getDigit(1, getColumns(), 0, context),
+                         getAffineDimExpr(0, context),
+                         getDigit(1, 1, getColumns(), context)},
+                        context);
+}
+
+LogicalResult
+PanelsAttr::verifyLayout(ArrayRef<int64_t> shape,
+                         function_ref<InFlightDiagnostic()> emitError) const {
+  if (shape.size() == 2 && !ShapedType::isDynamic(shape[1]) &&
+      shape[1] % getColumns() == 0)
+    return success();
+  return emitError() << "a view of panels has rows of a multiple of "
+                     << getColumns() << " columns, found " << describe(shape);
+}
+
+LogicalResult PanelsAttr::getStridesAndOffset(ArrayRef<int64_t>,
+                                              SmallVectorImpl<int64_t> &,
+                                              int64_t &) const {
+  return failure();
+}
+
+SmallVector<DimAddress> PanelsAttr::getAddress(ArrayRef<int64_t>) const {
+  return {{{1, 0, getStride()}},
+          {{1, getColumns(), 1}, {getColumns(), 0, getStride(), true}}};
+}
+
+SmallVector<int64_t>
+PanelsAttr::getPhysicalShape(ArrayRef<int64_t> shape) const {
+  int64_t columns = 1;
+  for (int64_t size : shape.drop_front())
+    columns *= size;
+  return {columns / getColumns(), shape.front(), getStride()};
+}

@@ -1,0 +1,89 @@
+//===- MemoryLayoutTest.cpp - Where elements of packed views lie ----------===//
+//
+// Every element of a few shapes, against the formulas of the layouts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Tile/TileDialect.h"
+
+#include "gtest/gtest.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace weft::tile;
+
+namespace {
+
+/// The distance of an element from the view's start.
+int64_t getAddress(MemoryLayoutInterface layout, ArrayRef<int64_t> shape,
+                   ArrayRef<int64_t> indices) {
+  int64_t address = 0;
+  for (auto [index, digits] :
+       llvm::zip_equal(indices, layout.getAddress(shape)))
+    for (const AddressDigit &digit : digits) {
+      int64_t value = index / digit.divisor;
+      if (digit.count)
+        value %= digit.count;
+      address += value * digit.stride * (digit.isPerRow ? shape[0] : 1);
+    }
+  return address;
+}
+
+/// The same by the layout's map and the sizes of the dimensions in memory.
+int64_t getAddress(AffineMap map, ArrayRef<int64_t> sizes,
+                   ArrayRef<int64_t> indices) {
+  MLIRContext *context = map.getContext();
+  SmallVector<Attribute> operands, results;
+  for (int64_t index : indices)
+    operands.push_back(IntegerAttr::get(IndexType::get(context), index));
+  EXPECT_TRUE(succeeded(map.constantFold(operands, results)));
+  int64_t address = 0;
+  for (auto [size, result] : llvm::zip_equal(sizes, results))
+    address = address * size + cast<IntegerAttr>(result).getInt();
+  return address;
+}
+
+class MemoryLayoutTest : public ::testing::Test {
+protected:
+  MemoryLayoutTest() { context.loadDialect<TileDialect>(); }
+
+  MLIRContext context;
+};
+
+} // namespace
+
+TEST_F(MemoryLayoutTest, Fragments) {
+  auto layout = FragmentsAttr::get(&context);
+  const int64_t rows = 48, columns = 80;
+  std::set<int64_t> addresses;
+  for (int64_t n = 0; n < rows; ++n)
+    for (int64_t k = 0; k < columns; ++k) {
+      int64_t lane = n % 8 * 4 + k % 8 / 2;
+      int64_t element = k % 16 / 8 * 4 + n % 16 / 8 * 2 + k % 2;
+      int64_t expected =
+          ((n / 16 * (columns / 16) + k / 16) * 32 + lane) * 8 + element;
+      EXPECT_EQ(getAddress(layout, {rows, columns}, {n, k}), expected);
+      EXPECT_EQ(getAddress(layout.getAffineMap(),
+                           {rows / 16, columns / 16, 8, 4, 2, 2, 2}, {n, k}),
+                expected);
+      addresses.insert(expected);
+    }
+  EXPECT_EQ(addresses.size(), size_t(rows * columns));
+  EXPECT_EQ(*addresses.rbegin(), rows * columns - 1);
+}
+
+TEST_F(MemoryLayoutTest, Panels) {
+  auto layout = PanelsAttr::get(&context, 128, 136);
+  const int64_t rows = 5, columns = 384;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t k = 0; k < columns; ++k) {
+      int64_t expected = k / 128 * rows * 136 + r * 136 + k % 128;
+      EXPECT_EQ(getAddress(layout, {rows, columns}, {r, k}), expected);
+      EXPECT_EQ(
+          getAddress(layout.getAffineMap(), {columns / 128, rows, 136}, {r, k}),
+          expected);
+    }
+  EXPECT_EQ(layout.getPhysicalShape({rows, 3, 128}),
+            (SmallVector<int64_t>{3, rows, 136}));
+}
