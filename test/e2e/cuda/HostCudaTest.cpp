@@ -2,6 +2,7 @@
 // on the host, say what was recorded. So the lowering to CUDA, its barriers and
 // the printed text are right for every kernel of these models.
 
+#include "test/e2e/AgainstReference.h"
 #include "test/e2e/CompileModel.h"
 #include "test/e2e/PlanModel.h"
 #include "test/e2e/Stories.h"
@@ -84,5 +85,45 @@ INSTANTIATE_TEST_SUITE_P(All, HostCudaFamilies,
                          testing::Values("bert", "gemma2", "gemma3", "gpt2",
                                          "gpt_neox", "mixtral", "phi3",
                                          "qwen3"));
+
+// Sizes that fit tensor cores: weights, and a table that is embedding and head,
+// are stored in fragments, and what they multiply in panels.
+TEST(HostCudaLayouts, AModelOfFragmentsAndPanelsEqualsTheReference) {
+  for (const char *family : {"llama", "gemma2", "mixtral"}) {
+    SCOPED_TRACE(family);
+    reference::RandomOptions options;
+    options.family = family;
+    options.elementType = reference::ElementType::BF16;
+    options.hidden = 128;
+    options.heads = 8;
+    options.kvHeads = 4;
+    options.headSize = 16;
+    options.intermediate = 256;
+    options.tied = true;
+    options.expertsPerToken = options.experts; // No choice to be rounded.
+    CompileSettings settings;
+    settings.cudaArchs = {"sm_80"};
+    std::string name = std::string(family) + "-layouts";
+    plans().compile(name, options, settings);
+    std::shared_ptr<rt::Program> program =
+        load(name, plans().getCheckpoint(name), settings);
+    const rt::Plan &plan = program->getPlan();
+    auto isInFragments = [](const rt::Param &param) {
+      return param.layout == "fragments";
+    };
+    EXPECT_GE(std::ranges::count_if(plan.params, isInFragments), 3);
+    EXPECT_TRUE(std::ranges::any_of(
+        plan.entries[0].buffers, [](const rt::Buffer &buffer) {
+          return buffer.shape.size() == 3 &&
+                 buffer.shape[2] == rt::Expr::constant(136);
+        }));
+    PlanModel model(program);
+    auto reference = reference::Transformer::load(plans().getCheckpoint(name));
+    const int64_t lengths[] = {1, 7, 20};
+    EXPECT_LE(relativeError(reference, randomPrompts(lengths, 320, 7),
+                            model.asRunModel()),
+              2e-2);
+  }
+}
 
 } // namespace
