@@ -56,6 +56,7 @@ FailureOr<std::vector<ProgramCode>> CodeGenerator::runCpu(ModuleOp module) {
 static FailureOr<std::vector<CudaKernel>> writeCudaKernels(ModuleOp module) {
   OwningOpRef<ModuleOp> copy = module.clone();
   PassManager manager(module.getContext());
+  manager.addPass(kernel::createPipelineFolds());
   manager.addPass(kernel::createLowerTileToCuda());
   OpPassManager &kernels = manager.nest<ModuleOp>();
   kernels.addPass(kernel::createExpandKernelMath());

@@ -58,6 +58,7 @@ static void buildKernel(OpPassManager &manager, const CompileOptions &options) {
                           options.target.getLevels().end());
   manager.addPass(kernel::createChooseSchedules(schedules));
   manager.addPass(kernel::createAssignLayouts());
+  manager.addPass(kernel::createChooseStreamSchedules());
   manager.addPass(kernel::createBuildTilePrograms());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

@@ -290,6 +290,22 @@ private:
       command.symbols.push_back(expr);
       arguments[cast<StringAttr>(name).getValue()] = expr;
     }
+    command.grid = getGrid(program, arguments);
+    if (ArrayAttr variants = launch.getVariantsAttr())
+      for (auto variant : variants.getAsRange<tile::VariantAttr>())
+        command.variants.push_back(
+            {variant.getRows(), indices.lookup(variant.getProgram().getAttr()),
+             getGrid(module.lookupSymbol<tile::ProgramOp>(variant.getProgram()),
+                     arguments)});
+    llvm::StringMap<rt::Expr> context = getContext(launch);
+    command.flops = toExpr(launch.getFlops().value_or("0"), context);
+    command.bytes = toExpr(launch.getBytes().value_or("0"), context);
+    return command;
+  }
+
+  /// Work items of a program, whose symbols have the given values.
+  rt::Expr getGrid(tile::ProgramOp program,
+                   const llvm::StringMap<rt::Expr> &arguments) {
     std::optional<rt::Expr> grid;
     for (Attribute attribute : program.getGrid()) {
       auto extent = cast<tile::ExtentAttr>(attribute);
@@ -298,11 +314,7 @@ private:
         size = rt::Expr::ceilDiv(size, rt::Expr::constant(extent.getBlock()));
       grid = grid ? *grid * size : size;
     }
-    command.grid = grid ? *grid : rt::Expr::constant(1);
-    llvm::StringMap<rt::Expr> context = getContext(launch);
-    command.flops = toExpr(launch.getFlops().value_or("0"), context);
-    command.bytes = toExpr(launch.getBytes().value_or("0"), context);
-    return command;
+    return grid ? *grid : rt::Expr::constant(1);
   }
 
   /// The symbol `context` of costs: positions that a block table can address,

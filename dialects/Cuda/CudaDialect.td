@@ -23,6 +23,61 @@ def Cuda_Dialect : Dialect {
 
     An `scf.for` with the attribute `cuda.unroll` is unrolled: fully as a unit
     attribute, by a factor as an integer.
+
+    Two blocks of a cluster, each with a ring of one slot:
+
+    ```mlir
+    cuda.kernel @ring arch "sm_90a" threads 64 shared 4096
+        (%w: !cuda.ptr<bf16, global>, %flags: !cuda.ptr<i32, global>, %items: index)
+        attributes {cluster = 2 : i64, dependent_launch} {
+      %zero = arith.constant 0 : i32
+      %one = arith.constant 1 : i32
+      %bytes = arith.constant 512 : i32
+      %slot = cuda.shared_memory at 0 : !cuda.ptr<bf16, shared>
+      %full = cuda.shared_memory at 2048 : !cuda.ptr<i64, shared>
+      %thread = cuda.thread_index : i32
+      %isFirst = arith.cmpi eq, %thread, %zero : i32
+      scf.if %isFirst {
+        cuda.mbarrier_init %full[%zero] count 1 : i32
+        cuda.mbarrier_init %full[%one] count 2 : i32
+        cuda.fence_mbarrier_init
+      }
+      cuda.cluster_barrier
+      cuda.launch_dependents
+      %blocks = cuda.block_count : i32
+      %next = cuda.offset %w[%blocks] : !cuda.ptr<bf16, global>, i32
+      cuda.prefetch_bulk %next[%zero] bytes %bytes : !cuda.ptr<bf16, global>, i32
+      cuda.wait_dependency
+      %elected = cuda.elect
+      scf.if %elected {
+        cuda.mbarrier_expect %full[%zero] bytes %bytes : i32
+        cuda.copy_bulk %slot[%zero], %w[%zero] bytes %bytes complete %full[%zero] hint stream
+            : !cuda.ptr<bf16, shared>, i32, !cuda.ptr<bf16, global>, i32, i32
+      }
+      cuda.warp_barrier
+      cuda.mbarrier_wait %full[%zero] parity %zero : i32
+      %half = cuda.load %slot[%thread] : !cuda.ptr<bf16, shared>, i32 -> bf16
+      %x = arith.extf %half : bf16 to f32
+      %power = cuda.exp2 %x : f32
+      %pair = cuda.pack bf16 %power, %power
+      %row = vector.from_elements %pair : vector<1xi32>
+      cuda.store_matrix %row, %slot[%zero] : vector<1xi32>, !cuda.ptr<bf16, shared>, i32
+      cuda.fence_async
+      cuda.barrier
+      %rank = cuda.cluster_rank : i32
+      %there = cuda.map_cluster %full rank %rank : !cuda.ptr<i64, shared>, i32 -> !cuda.ptr<i64, cluster>
+      scf.if %isFirst {
+        cuda.mbarrier_arrive_cluster %there[%one] : i32
+        cuda.mbarrier_arrive %full[%one] : i32
+      }
+      cuda.mbarrier_wait %full[%one] parity %zero {cluster} : i32
+      cuda.fence device
+      %before = cuda.atomic_add %one, %flags[%zero] {acquire_release} : i32, !cuda.ptr<i32, global>, i32 -> i32
+      cuda.store_release %before, %flags[%one] : !cuda.ptr<i32, global>, i32
+      cuda.cluster_barrier
+      cuda.return
+    }
+    ```
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",

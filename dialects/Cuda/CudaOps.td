@@ -34,7 +34,7 @@ def Cuda_KernelOp : Cuda_Op<"kernel", [Symbol, IsolatedFromAbove,
     Arguments follow the kernel ABI (docs/architecture.md): a global pointer per
     buffer, an `index` per symbol, and the number of work items, of type
     `index`. `threads` is the size of a block, `shared` the bytes of dynamic
-    shared memory. With `blocks_per_multiprocessor` 0 the grid has one block per
+    shared memory. With `blocks_per_multiprocessor` 0 the grid has one cluster per
     work item; otherwise it is at most that many blocks on each multiprocessor
     and the kernel loops over items. `dependent_launch` says that every path
     executes `cuda.wait_dependency`, so that the kernel may start before its
@@ -138,7 +138,8 @@ def Cuda_LoadOp : Cuda_Op<"load", [MemoryEffects<[MemRead]>]> {
     Vectors take 4, 8 or 16 bytes and are aligned to their size. `hint`:
     `read_only` for memory that nothing writes while the kernel runs, `stream`
     for read-only memory that is read once (kept out of L1), `keep` for memory
-    that other blocks read too.
+    that other blocks read too, `l2` past the L1 cache, which may have old
+    content of memory that a kernel wrote while this one had already begun.
   }];
   let arguments = (ins Arg<Cuda_AnyPtr, "", [MemRead]>:$pointer, Cuda_Int:$index,
                        DefaultValuedAttr<Cuda_CacheHintAttr, "CacheHint::Default">:$hint);
@@ -343,7 +344,11 @@ def Cuda_MBarrierArriveOp : Cuda_Op<"mbarrier_arrive", [Cuda_Hopper, MemoryEffec
 
 def Cuda_MBarrierWaitOp : Cuda_Op<"mbarrier_wait", [Cuda_Hopper, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "waits until the phase of the given parity is complete";
-  let arguments = (ins Cuda_MBarrier:$barrier, Cuda_Int:$index, I32:$parity);
+  let description = [{
+    With `cluster` what other blocks wrote before they arrived is visible.
+  }];
+  let arguments = (ins Cuda_MBarrier:$barrier, Cuda_Int:$index, I32:$parity,
+                       UnitAttr:$cluster);
   let assemblyFormat = "$barrier `[` $index `]` `parity` $parity attr-dict `:` type($index)";
 }
 

@@ -23,7 +23,8 @@ def Cuda_CacheHint : Cuda_Enum<"CacheHint", "what a load leaves in the caches", 
   I32EnumAttrCase<"Default", 0, "default">,
   I32EnumAttrCase<"ReadOnly", 1, "read_only">,
   I32EnumAttrCase<"Stream", 2, "stream">,
-  I32EnumAttrCase<"Keep", 3, "keep">
+  I32EnumAttrCase<"Keep", 3, "keep">,
+  I32EnumAttrCase<"L2", 4, "l2">
 ]>;
 def Cuda_CacheHintAttr : EnumAttr<Cuda_Dialect, Cuda_CacheHint, "cache_hint">;
 

@@ -154,6 +154,8 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError() << "needs " << program.getSymbols().size()
                          << " symbols, as its program has, found "
                          << getSymbols().size();
+  if (failed(tile::verifyVariants(*this, program, getVariantsAttr(), symbols)))
+    return failure();
   for (auto kernel : program.getBody().getOps<tile::KernelOp>())
     if (kernel.getBufferCount() != getBuffers().size())
       return emitOpError() << "needs " << kernel.getBufferCount()

@@ -134,7 +134,8 @@ def Plan_LaunchOp : Plan_Op<"launch", [HasParent<"::weft::plan::EntryOp">,
   let description = [{
     `symbols` are the values of the program's symbols. The first `inputs`
     buffers are read (or updated in place), the others written. `flops` and
-    `bytes` are the model operations' cost.
+    `bytes` are the model operations' cost, `variants` programs for fewer rows
+    (see `tile.launch`).
 
     ```mlir
     tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 1>] {
@@ -149,7 +150,8 @@ def Plan_LaunchOp : Plan_Op<"launch", [HasParent<"::weft::plan::EntryOp">,
   let arguments = (ins FlatSymbolRefAttr:$program, StrAttr:$label,
                        Variadic<Plan_BufferType>:$buffers, I64Attr:$inputs,
                        StrArrayAttr:$symbols,
-                       OptionalAttr<StrAttr>:$flops, OptionalAttr<StrAttr>:$bytes);
+                       OptionalAttr<StrAttr>:$flops, OptionalAttr<StrAttr>:$bytes,
+                       OptionalAttr<ArrayAttr>:$variants);
   let assemblyFormat = [{
     $program $label `(` $buffers `)` `inputs` $inputs `symbols` $symbols attr-dict
   }];

@@ -30,9 +30,20 @@ def Tile_ReductionAttr : EnumAttr<Tile_Dialect, Tile_Reduction, "reduction">;
 
 def Tile_MmaInstruction : Tile_Enum<"MmaInstruction", "instruction of a tile multiplication", [
   I32EnumAttrCase<"Fma", 0, "fma">,
-  I32EnumAttrCase<"DotBf16", 1, "dot_bf16">
+  I32EnumAttrCase<"DotBf16", 1, "dot_bf16">,
+  I32EnumAttrCase<"Tensor", 2, "tensor">
 ]>;
 def Tile_MmaInstructionAttr : EnumAttr<Tile_Dialect, Tile_MmaInstruction, "mma_instruction">;
+
+def Tile_AccumulatorAttr : AttrDef<Tile_Dialect, "Accumulator"> {
+  let mnemonic = "accumulator";
+  let summary = "encoding of a tile that tensor cores accumulate";
+  let description = [{
+    The warps of a pipelined kernel hold the tile as the results of mma.sync,
+    and warps that divide a step hold parts of a sum. Only multiplications and
+    `tile.share` take it.
+  }];
+}
 
 def Tile_CpuScheduleAttr : AttrDef<Tile_Dialect, "CpuSchedule",
                                    [Tile_ScheduleInterface]> {
@@ -87,6 +98,59 @@ def Tile_CudaScheduleAttr : AttrDef<Tile_Dialect, "CudaSchedule",
     MmaInstruction getMma() const { return MmaInstruction::Fma; }
   }];
 }
+
+def Tile_StreamScheduleAttr : AttrDef<Tile_Dialect, "StreamSchedule",
+                                      [Tile_ScheduleInterface]> {
+  let mnemonic = "stream_schedule";
+  let summary = "a matrix kernel on tensor cores that streams its weights";
+  let description = [{
+    For few rows, where the time is that of reading the weights. A work item is a
+    tile of `rows` rows by one of `ranges` equal ranges of columns, computed by a
+    cluster of `cluster` blocks that share the inner dimension. One warp copies
+    pieces of the weight (`columns` columns, together for all matrices of the
+    kernel, by `step` values of k) and of the input into `slots` slots; it starts
+    with weights before the kernels ahead have ended. `column_warps` x
+    `step_warps` warps multiply, each its columns and its part of a step.
+
+    Of several schedules of a dispatch that differ in `most_rows` a launch takes
+    the first that has as many rows as it needs; 0 is any number, in tiles of
+    `rows`. They stand in ascending order, 0 last.
+  }];
+  let parameters = (ins
+    StringRefParameter<"GPU architecture">:$level,
+    "int64_t":$most_rows,
+    "int64_t":$rows, "int64_t":$columns, "int64_t":$step,
+    "int64_t":$slots, "int64_t":$ranges, "int64_t":$cluster,
+    "int64_t":$column_warps, "int64_t":$step_warps);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Warps of the roles `math` and `load`.
+    int64_t getMathWarps() const { return getColumnWarps() * getStepWarps(); }
+    static constexpr int64_t loadWarps = 1;
+
+    bool hasSeveralItems() const { return false; }
+    int64_t getUnroll() const { return getStep(); }
+    int64_t getRowColumns() const { return getColumns(); }
+    int64_t getRowPanels() const { return 1; }
+    int64_t getRowUnroll() const { return getStep(); }
+    int64_t getRowBlock() const { return getRows(); }
+    int64_t getColumnBlock() const { return getColumns(); }
+    MmaInstruction getMma() const { return MmaInstruction::Tensor; }
+  }];
+}
+
+def Tile_VariantAttr : AttrDef<Tile_Dialect, "Variant"> {
+  let mnemonic = "variant";
+  let summary = "another program of a launch, for few rows";
+  let description = [{
+    `#tile.variant<@linear_rows8, 8>`: the launch runs this program instead when
+    its first symbol is at most 8. It takes the same buffers and symbols.
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$program, "int64_t":$rows);
+  let assemblyFormat = "`<` $program `,` $rows `>`";
+}
+def Tile_VariantsAttr : TypedArrayAttrBase<Tile_VariantAttr, "array of variants">;
 
 def Tile_ExtentAttr : AttrDef<Tile_Dialect, "Extent"> {
   let mnemonic = "extent";

@@ -17,6 +17,9 @@ using namespace weft::tile;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Tile/TileAttrs.cpp.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Tile/TileTypes.cpp.inc"
+
 void TileDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
@@ -25,6 +28,10 @@ void TileDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "dialects/Tile/TileAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/Tile/TileTypes.cpp.inc"
       >();
 }
 
@@ -49,5 +56,31 @@ LogicalResult CudaScheduleAttr::verify(
     if (size <= 0)
       return emitError() << "sizes of a schedule must be positive, found "
                          << size;
+  return success();
+}
+
+LogicalResult StreamScheduleAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, StringRef, int64_t mostRows,
+    int64_t rows, int64_t columns, int64_t step, int64_t slots, int64_t ranges,
+    int64_t cluster, int64_t columnWarps, int64_t stepWarps) {
+  if (rows % 8 != 0 || rows < 8 || rows > 64)
+    return emitError() << "a tile has 8, 16, ... or 64 rows, found " << rows;
+  if (mostRows < 0 || mostRows > rows)
+    return emitError() << "a schedule for at most " << mostRows
+                       << " rows has tiles of fewer, found " << rows;
+  if (columnWarps < 1 || stepWarps < 1 || columnWarps * stepWarps > 16)
+    return emitError() << "expected 1 to 16 warps, found " << columnWarps
+                       << " x " << stepWarps;
+  if (columns <= 0 || columns % (16 * columnWarps) != 0)
+    return emitError() << "columns must be 16 or a multiple for each of the "
+                       << columnWarps << " column warps, found " << columns;
+  if (step <= 0 || step % (32 * stepWarps) != 0 || step % 128 != 0)
+    return emitError() << "a step must be a multiple of 128 with 32 values of "
+                          "k or a multiple for each of the "
+                       << stepWarps << " step warps, found " << step;
+  if (slots < 2 || ranges < 1 || cluster < 1 || cluster > 8)
+    return emitError() << "expected 2 slots or more, a range and a cluster of "
+                          "1 to 8 blocks, found "
+                       << slots << ", " << ranges << " and " << cluster;
   return success();
 }

@@ -25,11 +25,22 @@
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Tile/TileAttrs.h.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Tile/TileTypes.h.inc"
+
 namespace weft::tile {
 class ProgramOp;
 } // namespace weft::tile
 
 #define GET_OP_CLASSES
 #include "dialects/Tile/TileOps.h.inc"
+
+namespace weft::tile {
+/// Checks the variants (null: none) of a launch of `program`: they have its
+/// symbols and ascend.
+mlir::LogicalResult verifyVariants(mlir::Operation *launch, ProgramOp program,
+                                   mlir::ArrayAttr variants,
+                                   mlir::SymbolTableCollection &symbols);
+} // namespace weft::tile
 
 #endif // WEFT_DIALECTS_TILE_TILEDIALECT_H

@@ -24,6 +24,7 @@ def Tile_Dialect : Dialect {
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
   ];
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
 }
 
 #endif // WEFT_DIALECTS_TILE_DIALECT_TD

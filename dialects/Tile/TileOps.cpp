@@ -152,6 +152,31 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
+LogicalResult weft::tile::verifyVariants(Operation *launch, ProgramOp program,
+                                         ArrayAttr variants,
+                                         SymbolTableCollection &symbols) {
+  int64_t before = 0;
+  for (Attribute attribute :
+       variants ? variants.getValue() : ArrayRef<Attribute>()) {
+    auto variant = dyn_cast<VariantAttr>(attribute);
+    if (!variant)
+      return launch->emitOpError("has a variant that is not a #tile.variant, "
+                                 "but ")
+             << attribute;
+    auto other = symbols.lookupNearestSymbolFrom<ProgramOp>(
+        launch, variant.getProgram());
+    if (!other || other.getSymbols() != program.getSymbols())
+      return launch->emitOpError("has the variant ")
+             << variant.getProgram()
+             << ", which is not a program with the launch's symbols";
+    if (variant.getRows() <= before)
+      return launch->emitOpError(
+          "needs variants for ascending numbers of rows");
+    before = variant.getRows();
+  }
+  return success();
+}
+
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto program =
       symbols.lookupNearestSymbolFrom<ProgramOp>(*this, getProgramAttr());
@@ -162,6 +187,8 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError() << "needs " << program.getSymbols().size()
                          << " symbols, as its program has, found "
                          << getSymbols().size();
+  if (failed(verifyVariants(*this, program, getVariantsAttr(), symbols)))
+    return failure();
   if (getTied().size() != getNumResults() ||
       getSizes().size() != getNumResults())
     return emitOpError("needs one entry of 'tied' and 'sizes' per result");

@@ -66,11 +66,12 @@ def Tile_KernelOp : Tile_Op<"kernel", [Symbol, IsolatedFromAbove,
     With `items (%begin, %end)` instead of `item (%i)` the body computes all
     items of the range that one call of the kernel gets, which lets it share
     work between neighbours. What an item's result is must not depend on the
-    range.
+    range. `constants` lists the buffers that no kernel writes: weights.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$level,
                        OptionalAttr<Tile_ScheduleInterface>:$schedule,
-                       UnitAttr:$ranged);
+                       UnitAttr:$ranged,
+                       OptionalAttr<DenseI64ArrayAttr>:$constants);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -103,7 +104,8 @@ def Tile_LaunchOp : Tile_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInt
     result the input whose buffer it updates in place, or -1. `symbols` are the
     values of the program's symbols, `sizes` the dimensions of each result,
     `flops` and `bytes` the work of the model operations, all polynomials over
-    the entry point's symbols.
+    the entry point's symbols. `variants` are programs for fewer rows, the
+    smallest number first.
 
     ```mlir
     tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 1>] {
@@ -120,7 +122,8 @@ def Tile_LaunchOp : Tile_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInt
                        Variadic<AnyRankedTensor>:$inputs,
                        DenseI64ArrayAttr:$tied, StrArrayAttr:$symbols,
                        TypedArrayAttrBase<StrArrayAttr, "array of sizes">:$sizes,
-                       OptionalAttr<StrAttr>:$flops, OptionalAttr<StrAttr>:$bytes);
+                       OptionalAttr<StrAttr>:$flops, OptionalAttr<StrAttr>:$bytes,
+                       OptionalAttr<Tile_VariantsAttr>:$variants);
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let assemblyFormat = [{
     $program $label `(` $inputs `)` `tied` $tied `symbols` $symbols `sizes` $sizes attr-dict `:` functional-type($inputs, $outputs)
@@ -161,8 +164,9 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>, AttrSizedOperandSeg
     The tile starts at the indices (one per dimension of the view) and walks
     the view's dimensions `dims`, by default its last ones. With `rows` only
     that many rows (at least 1) of the first tile dimension are inside; rows
-    behind them repeat the last one. The dimensions increase, but for a view in
-    a packed layout, of which a tile may be a transposed part.
+    behind them repeat the last one, and likewise columns with `columns`. The
+    dimensions increase, but for a view in a packed layout, of which a tile may
+    be a transposed part.
 
     ```mlir
     %q = tile.load %query[%t, %h, %zero] rows %n dims [0, 2]
@@ -171,10 +175,11 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>, AttrSizedOperandSeg
   }];
   let arguments = (ins Arg<Tile_View, "view", [MemRead]>:$view,
                        Variadic<Index>:$indices, Optional<Index>:$rows,
+                       Optional<Index>:$columns,
                        OptionalAttr<DenseI64ArrayAttr>:$dims);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = [{
-    $view `[` $indices `]` (`rows` $rows^)? (`dims` $dims^)? attr-dict `:` type($view)
+    $view `[` $indices `]` (`rows` $rows^)? (`columns` $columns^)? (`dims` $dims^)? attr-dict `:` type($view)
     `->` type($result)
   }];
   let hasVerifier = 1;
@@ -257,7 +262,8 @@ def Tile_FoldOp : Tile_Op<"fold", [SingleBlockImplicitTerminator<"::weft::tile::
 }
 
 def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ReturnLike,
-                                     HasParent<"::weft::tile::FoldOp">]> {
+                                     ParentOneOf<["::weft::tile::FoldOp",
+                                                  "::weft::tile::ConsumeOp"]>]> {
   let summary = "ends a fold's iteration with its next state";
   let arguments = (ins Variadic<Tile_Tile>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
@@ -386,5 +392,7 @@ def Tile_JoinOp : Tile_Op<"join", [Pure]> {
   }];
   let hasVerifier = 1;
 }
+
+include "dialects/Tile/TilePipelineOps.td"
 
 #endif // WEFT_DIALECTS_TILE_OPS_TD

@@ -18,7 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Kernel/KernelBuilder.h"
+#include "passes/Kernel/MatrixEpilogue.h"
 
 #include <numeric>
 
@@ -236,39 +236,14 @@ private:
   /// Bias and epilogue on the accumulators of one panel, then the stores.
   void finishTile(ArrayRef<Value> accumulators, Value row, Value column,
                   ArrayRef<int64_t> shape, Value expert, Value choice) {
-    DenseMap<Value, Value> tiles;
-    for (auto [matrix, sum] : llvm::zip_equal(matrices, accumulators)) {
-      Value accumulator = sum;
-      if (matrix.bias) {
-        Value bias = k.load(k.getArgument(matrix.bias), {k.index(0), column},
-                            {1, shape[1]});
-        accumulator = k.create<arith::AddFOp>(
-            accumulator, k.broadcast(k.toF32(bias), shape));
-      }
-      Value result = matrix.op->getResult(0);
-      tiles[result] =
-          k.roundTo(accumulator,
-                    cast<RankedTensorType>(result.getType()).getElementType());
-    }
-    int64_t rowStride = expert ? outputs() : 0;
-    Value outColumn = expert ? k.add(k.mul(choice, rowStride), column) : column;
-    for (Operation *op : epilogue) {
-      SmallVector<Value> operands;
-      for (Value operand : op->getOperands()) {
-        auto known = tiles.find(operand);
-        if (known != tiles.end()) {
-          operands.push_back(known->second);
-          continue;
-        }
-        RowView view = k.getView(operand);
-        operands.push_back(k.load(
-            view.matrix, {row, k.add(outColumn, k.index(view.offset))}, shape));
-      }
-      tiles[op->getResult(0)] = k.applyElementwise(op, operands);
-    }
-    for (auto &[value, tile] : tiles)
-      if (Value output = k.getOutput(value))
-        k.store(tile, output, {row, outColumn});
+    SmallVector<MatrixSum> sums;
+    for (auto [matrix, sum] : llvm::zip_equal(matrices, accumulators))
+      sums.push_back({matrix.op, matrix.bias, sum});
+    Value memoryColumn =
+        expert ? k.add(k.mul(choice, outputs()), column) : column;
+    buildMatrixEpilogue(
+        k, sums, epilogue,
+        {row, column, memoryColumn, {shape[0], shape[1]}, {}, {}});
   }
 
   /// Accumulates k in [begin, end) in steps that divide the range: panel by

@@ -58,7 +58,11 @@ ProgramShape getShape(DispatchOp dispatch, ArrayAttr schedules) {
   auto lastSize = [](Value value) {
     return cast<RankedTensorType>(value.getType()).getShape().back();
   };
-  if (isa_and_nonnull<LinearOp>(root)) {
+  if (auto stream = dyn_cast<tile::StreamScheduleAttr>(schedule)) {
+    shape.build = buildStreamKernel;
+    extent(rowsSymbol, stream.getRows());
+    extent(count(stream.getRanges()), 1);
+  } else if (isa_and_nonnull<LinearOp>(root)) {
     shape.build = buildMatrixKernel;
     shape.ranged = true;
     extent(count(lastSize(root->getResult(0))), schedule.getColumnBlock());
@@ -221,13 +225,31 @@ LogicalResult verifyLayouts(DispatchOp dispatch) {
   return success();
 }
 
+/// Rows that a schedule is for at most; 0: any number.
+int64_t getMostRows(Attribute schedule) {
+  auto stream = dyn_cast<tile::StreamScheduleAttr>(schedule);
+  return stream ? stream.getMostRows() : 0;
+}
+
+/// The schedules of a dispatch by the number of rows that they are for, which
+/// ascends; those for any number stand last.
+SmallVector<ArrayAttr> getVariants(ArrayAttr schedules) {
+  llvm::MapVector<int64_t, SmallVector<Attribute>> byRows;
+  for (Attribute schedule : schedules)
+    byRows[getMostRows(schedule)].push_back(schedule);
+  SmallVector<ArrayAttr> variants;
+  for (auto &[rows, members] : byRows)
+    variants.push_back(ArrayAttr::get(schedules.getContext(), members));
+  return variants;
+}
+
 class BuildTilePrograms
     : public weft::kernel::impl::BuildTileProgramsBase<BuildTilePrograms> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<DispatchOp> dispatches;
     module.walk([&](DispatchOp dispatch) { dispatches.push_back(dispatch); });
-    SmallVector<tile::ProgramOp> chosen;
+    SmallVector<SmallVector<tile::ProgramOp>> chosen;
     SmallVector<LaunchSizes> sizes;
     for (DispatchOp dispatch : dispatches) {
       auto schedules = dispatch->getAttrOfType<ArrayAttr>("schedules");
@@ -238,16 +260,19 @@ class BuildTilePrograms
       }
       if (failed(verifyLayouts(dispatch)))
         return signalPassFailure();
-      chosen.push_back(
-          getProgram(dispatch, schedules, getShape(dispatch, schedules)));
-      if (!chosen.back())
-        return signalPassFailure();
+      SmallVector<tile::ProgramOp> &programs = chosen.emplace_back();
+      for (ArrayAttr variant : getVariants(schedules)) {
+        programs.push_back(
+            getProgram(dispatch, variant, getShape(dispatch, variant)));
+        if (!programs.back())
+          return signalPassFailure();
+      }
       sizes.push_back(getSizes(dispatch));
     }
     // Sizes are traced through the dispatches, so these go last.
-    for (auto [dispatch, program, size] :
+    for (auto [dispatch, programs, size] :
          llvm::zip_equal(dispatches, chosen, sizes))
-      replace(dispatch, program, size);
+      replace(dispatch, programs, size);
   }
 
   /// The program of a dispatch; equal dispatches share one.
@@ -292,21 +317,35 @@ class BuildTilePrograms
     return name;
   }
 
+  /// The arguments that are weights of linear layers.
+  DenseI64ArrayAttr getConstants(DispatchOp dispatch) {
+    SmallVector<int64_t> constants;
+    for (BlockArgument argument : dispatch.getBlock().getArguments())
+      if (llvm::any_of(argument.getUsers(), [&](Operation *user) {
+            auto linear = dyn_cast<LinearOp>(user);
+            return linear && linear.getWeight() == argument;
+          }))
+        constants.push_back(argument.getArgNumber());
+    return constants.empty() ? DenseI64ArrayAttr()
+                             : DenseI64ArrayAttr::get(&getContext(), constants);
+  }
+
   LogicalResult buildKernel(DispatchOp dispatch, tile::ProgramOp program,
                             tile::ScheduleInterface schedule,
                             const ProgramShape &shape) {
     OpBuilder builder = OpBuilder::atBlockEnd(&program.getBody().front());
     Location loc = dispatch.getLoc();
     std::string name = schedule.getLevel().str();
-    auto kernel = tile::KernelOp::create(builder, loc, name,
-                                         schedule.getLevel(), schedule);
+    auto kernel = tile::KernelOp::create(
+        builder, loc, name, schedule.getLevel(), schedule, shape.ranged,
+        isa<tile::StreamScheduleAttr>(schedule) ? getConstants(dispatch)
+                                                : DenseI64ArrayAttr());
     Block *block = builder.createBlock(&kernel.getBody());
     for (unsigned i = 0; i < dispatch.getInputs().size(); ++i)
       block->addArgument(getInputType(dispatch, i), loc);
     for (unsigned i = 0; i < dispatch.getNumResults(); ++i)
       if (!dispatch.getTiedInput(i))
         block->addArgument(getResultType(dispatch, i), loc);
-    kernel.setRanged(shape.ranged);
     for (size_t i = 0; i < shape.symbols.size() + (shape.ranged ? 2 : 1); ++i)
       block->addArgument(builder.getIndexType(), loc);
     KernelBuilder kernelBuilder(builder, dispatch, kernel, schedule);
@@ -316,7 +355,8 @@ class BuildTilePrograms
     return success();
   }
 
-  void replace(DispatchOp dispatch, tile::ProgramOp program,
+  /// Launches the last of the programs, or one of those before for few rows.
+  void replace(DispatchOp dispatch, MutableArrayRef<tile::ProgramOp> variants,
                const LaunchSizes &sizes) {
     OpBuilder builder(dispatch);
     SmallVector<int64_t> tied;
@@ -325,15 +365,24 @@ class BuildTilePrograms
       tied.push_back(input ? static_cast<int64_t>(*input) : -1);
     }
     SmallVector<StringRef> symbols(sizes.symbols.begin(), sizes.symbols.end());
+    SmallVector<Attribute> fewRows;
+    for (tile::ProgramOp variant : variants.drop_back()) {
+      auto kernel = *variant.getBody().getOps<tile::KernelOp>().begin();
+      fewRows.push_back(tile::VariantAttr::get(
+          &getContext(), FlatSymbolRefAttr::get(variant.getSymNameAttr()),
+          getMostRows(kernel.getScheduleAttr())));
+    }
     auto launch = tile::LaunchOp::create(
         builder, dispatch.getLoc(),
         llvm::map_to_vector(
             dispatch.getResults(),
             [](OpResult result) -> Type { return getStoredType(result); }),
-        SymbolRefAttr::get(program.getSymNameAttr()), dispatch.getLabelAttr(),
-        dispatch.getInputs(), builder.getDenseI64ArrayAttr(tied),
-        builder.getStrArrayAttr(symbols), sizes.results,
-        builder.getStringAttr(sizes.flops), builder.getStringAttr(sizes.bytes));
+        FlatSymbolRefAttr::get(variants.back().getSymNameAttr()),
+        dispatch.getLabelAttr(), dispatch.getInputs(),
+        builder.getDenseI64ArrayAttr(tied), builder.getStrArrayAttr(symbols),
+        sizes.results, builder.getStringAttr(sizes.flops),
+        builder.getStringAttr(sizes.bytes),
+        fewRows.empty() ? ArrayAttr() : builder.getArrayAttr(fewRows));
     dispatch.replaceAllUsesWith(launch.getResults());
     dispatch.erase();
   }

@@ -23,9 +23,10 @@ namespace weft {
 /// capability has, and its code runs nowhere else; code of other names runs on
 /// later minor versions too. All strings are static.
 struct CudaArch {
-  llvm::StringRef name;  ///< "sm_90a": what schedules and plans say.
-  unsigned major, minor; ///< Compute capability.
-  unsigned sharedBytes;  ///< Shared memory of one block, at most.
+  llvm::StringRef name;     ///< "sm_90a": what schedules and plans say.
+  unsigned major, minor;    ///< Compute capability.
+  unsigned multiprocessors; ///< Of the data-centre or largest usual GPU.
+  unsigned sharedBytes;     ///< Shared memory of one block, at most.
   unsigned sharedBytesPerMultiprocessor;
   unsigned threadsPerMultiprocessor;
   unsigned blocksPerMultiprocessor;

@@ -86,6 +86,7 @@ mlir::Value getRowsTensor(DispatchOp dispatch);
 // One builder per kernel class. Each fills the kernel's body; the grid is what
 // getGrid says for the dispatch.
 mlir::LogicalResult buildMatrixKernel(KernelBuilder &k);
+mlir::LogicalResult buildStreamKernel(KernelBuilder &k);
 mlir::LogicalResult buildRowsKernel(KernelBuilder &k);
 mlir::LogicalResult buildHeadsKernel(KernelBuilder &k);
 mlir::LogicalResult buildAttentionKernel(KernelBuilder &k);

@@ -21,6 +21,7 @@
 #include "passes/Kernel/CudaArch.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 #include <array>
@@ -91,6 +92,38 @@ struct PendingAccesses {
   void add(const PendingAccesses &other);
 };
 
+/// How a warp holds a tile that tensor cores accumulate: registers 4n .. 4n + 3
+/// are the result of one mma.sync.
+struct AccumulatorLayout {
+  int64_t columnTiles, rowTiles; ///< Of one warp.
+
+  int64_t count() const { return columnTiles * rowTiles; }
+  int64_t number(int64_t columnTile, int64_t rowTile) const {
+    return columnTile * rowTiles + rowTile;
+  }
+};
+
+/// A channel's place in shared memory.
+struct CudaChannel {
+  int64_t slots = 0, slotBytes = 0;
+  llvm::SmallVector<int64_t> partOffsets; ///< Bytes, in the first slot.
+  mlir::Value full, empty;                ///< An mbarrier per slot.
+};
+
+/// A part of the slot that a role has: `offset` is that in the first slot.
+struct SlotPart {
+  int64_t offset;
+  mlir::Value slot; ///< i32.
+  int64_t slotBytes;
+};
+
+/// Where the sums of a tile.share lie: f32 [rows, columns + padding].
+struct CudaShare {
+  mlir::Value sums;
+  mlir::Value ready,
+      done; ///< mbarriers that all blocks of a cluster arrive at.
+};
+
 class CudaTileEmitter {
 public:
   /// `kernel` is the tile kernel; `builder` stands where its code goes.
@@ -110,6 +143,24 @@ private:
                                mlir::ValueRange init, mlir::Block &body);
   mlir::LogicalResult emitIf(mlir::scf::IfOp op);
   mlir::LogicalResult emitWhile(mlir::scf::WhileOp op);
+
+  // Roles and channels.
+  struct CopyPieces;
+  mlir::LogicalResult emitChannel(ChannelOp op);
+  mlir::LogicalResult emitRole(RoleOp op);
+  mlir::LogicalResult emitOps(mlir::Block &block);
+  mlir::LogicalResult emitProduce(ProduceOp op);
+  mlir::LogicalResult emitConsume(ConsumeOp op);
+  mlir::LogicalResult emitTensorProducts(llvm::MutableArrayRef<MmaOp> products);
+  mlir::LogicalResult emitShare(ShareOp op);
+  mlir::FailureOr<CopyPieces> getCopyPieces(CopyOp op);
+  std::pair<mlir::Value, mlir::Value> getSlot(const CudaChannel &channel,
+                                              mlir::Value piece);
+  int64_t getPipelineBytes();
+  AccumulatorLayout accumulatorLayout(mlir::Type tile);
+  void emitBarrier();
+  mlir::Value mapToCluster(mlir::Value pointer, mlir::Value rank);
+  void arriveAt(mlir::Value barrier, mlir::Value rank);
 
   // Order of memory accesses.
   void beforeRead(mlir::Value view);
@@ -205,7 +256,12 @@ private:
   mlir::ImplicitLocOpBuilder &b;
   KernelOp kernel;
   const CudaArch &arch;
-  int64_t threads;
+  int64_t threads;         ///< That share a tile.
+  int64_t blockThreads;    ///< Of all roles.
+  int64_t clusterSize = 1; ///< Blocks that compute a work item together.
+  int64_t roleWarps = 0;   ///< Of the roles so far.
+  mlir::Block *otherRoles = nullptr;      ///< Where the next role goes.
+  int64_t pipelineBytes = 0;              ///< Of channels and shares so far.
   mlir::Value thread;                     ///< i32.
   mlir::Operation *prologueEnd = nullptr; ///< Positions stand before it.
   int64_t scratchOffset = 0;              ///< Of the next scratch view.
@@ -216,6 +272,9 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> values;
   llvm::DenseMap<mlir::Value, CudaView> views;
   llvm::DenseMap<mlir::Value, CudaAccess> accesses;
+  llvm::DenseMap<mlir::Value, CudaChannel> channels;
+  llvm::DenseMap<mlir::Value, SlotPart> slotParts;
+  llvm::MapVector<mlir::Operation *, CudaShare> shares;
   std::map<std::array<int64_t, 3>, TilePosition> positions;
   std::map<int64_t, mlir::Value> numbers; ///< Constants of type i32.
 };

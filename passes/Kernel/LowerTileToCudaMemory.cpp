@@ -80,6 +80,9 @@ Type CudaTileEmitter::convert(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
   if (!tile)
     return type;
+  if (isa_and_nonnull<AccumulatorAttr>(tile.getEncoding()))
+    return VectorType::get(4 * accumulatorLayout(type).count(),
+                           tile.getElementType());
   int64_t registers = layoutOf(type).registers();
   if (registers == 1)
     return tile.getElementType();
@@ -377,6 +380,10 @@ LogicalResult CudaTileEmitter::emitLoad(LoadOp op) {
       makeAccess(op.getView(), op.getIndices(), op.getTileDims(), type);
   if (op.getRows())
     access.rows = clampCount(op.getRows(), type.getDimSize(0));
+  Value lastColumn;
+  if (op.getColumns())
+    lastColumn =
+        add(clampCount(op.getColumns(), type.getShape().back()), number(-1));
   accesses[op.getResult()] = access;
   if (llvm::all_of(op->getUses(),
                    [&](OpOperand &use) { return isReadLate(op, use); }))
@@ -389,7 +396,10 @@ LogicalResult CudaTileEmitter::emitLoad(LoadOp op) {
   SmallVector<Value> registers;
   for (int64_t i = 0; i < layout.registers(); ++i) {
     TilePosition position = positionOf(layout, i);
-    SmallVector<Value> coordinates = {position.column};
+    Value column = position.column;
+    if (lastColumn)
+      column = min(column, lastColumn);
+    SmallVector<Value> coordinates = {column};
     if (type.getRank() == 2)
       coordinates.insert(coordinates.begin(), clampRow(access, position.row));
     registers.push_back(

@@ -17,6 +17,13 @@ CudaTileEmitter::CudaTileEmitter(ImplicitLocOpBuilder &builder, KernelOp kernel,
   if (auto schedule =
           dyn_cast_or_null<CudaScheduleAttr>(kernel.getScheduleAttr()))
     threads = schedule.getThreads();
+  blockThreads = threads;
+  if (auto schedule =
+          dyn_cast_or_null<StreamScheduleAttr>(kernel.getScheduleAttr())) {
+    threads = 32 * schedule.getMathWarps();
+    blockThreads = threads + 32 * StreamScheduleAttr::loadWarps;
+    clusterSize = schedule.getCluster();
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -47,7 +54,14 @@ void CudaTileEmitter::emitArguments(cuda::KernelOp target) {
   for (auto [buffer, argument] :
        llvm::zip(kernel.getBuffers(), target.getBlock().getArguments())) {
     CudaView view = makeView(cast<MemRefType>(buffer.getType()), argument);
-    if (!written.contains(buffer))
+    std::optional<ArrayRef<int64_t>> constants = kernel.getConstants();
+    bool isConstant =
+        constants && llvm::is_contained(*constants, buffer.getArgNumber());
+    // With dependent launches the kernel before may write after this one has
+    // begun, and the L1 cache may hold what it found then.
+    if (arch.hasDependentLaunch && !isConstant)
+      view.hint = cuda::CacheHint::L2;
+    else if (!written.contains(buffer))
       view.hint = cuda::CacheHint::ReadOnly;
     views[buffer] = view;
   }
@@ -57,7 +71,8 @@ LogicalResult CudaTileEmitter::emitKernel(StringRef name) {
   OperationState state(b.getLoc(), cuda::KernelOp::getOperationName());
   state.addAttribute("sym_name", b.getStringAttr(name));
   state.addAttribute("arch", b.getStringAttr(arch.name));
-  state.addAttribute("threads", b.getI64IntegerAttr(threads));
+  state.addAttribute("threads", b.getI64IntegerAttr(blockThreads));
+  state.addAttribute("cluster", b.getI64IntegerAttr(clusterSize));
   state.addAttribute("shared", b.getI64IntegerAttr(0));
   state.addRegion();
   auto target = cast<cuda::KernelOp>(b.create(state));
@@ -70,19 +85,28 @@ LogicalResult CudaTileEmitter::emitKernel(StringRef name) {
   thread = cuda::ThreadIndexOp::create(b, b.getI32Type());
   Value item = cuda::BlockIndexOp::create(b, b.getIndexType());
   prologueEnd = item.getDefiningOp();
+  bool hasRoles = !kernel.getBlock().getOps<RoleOp>().empty();
   if (arch.hasDependentLaunch) {
     // The next kernel may be prepared at once: its blocks start when all of
-    // these run, so they take no place from them, and wait in turn.
-    cuda::WaitDependencyOp::create(b);
+    // these run, so they take no place from them, and wait in turn. Roles wait
+    // when they need what earlier kernels wrote.
+    if (!hasRoles)
+      cuda::WaitDependencyOp::create(b);
     cuda::LaunchDependentsOp::create(b);
   }
   emitArguments(target);
+  if (clusterSize > 1)
+    item = b.createOrFold<arith::DivUIOp>(item, index(clusterSize));
   values[kernel.getItem()] = item;
   if (BlockArgument end = kernel.getItemEnd())
     values[end] = add(item, index(1));
-  stagingOffset = kernel.getScratchBytes();
+  scratchOffset = getPipelineBytes();
+  stagingOffset = scratchOffset + kernel.getScratchBytes();
   if (failed(emitBlock(kernel.getBlock())))
     return failure();
+  // No block may end while another one of the cluster reads its memory.
+  if (clusterSize > 1)
+    cuda::ClusterBarrierOp::create(b);
   cuda::ReturnOp::create(b);
 
   int64_t shared = stagingOffset + stagingBytes;
@@ -112,7 +136,7 @@ void PendingAccesses::add(const PendingAccesses &other) {
 
 void CudaTileEmitter::beforeRead(Value view) {
   if (pending.writes.contains(view)) {
-    cuda::BarrierOp::create(b, IntegerAttr(), IntegerAttr());
+    emitBarrier();
     pending.clear();
   }
   pending.reads.insert(view);
@@ -193,7 +217,7 @@ void CudaTileEmitter::beforeWrite(Value view, Operation *op) {
     conflict |= !repeated || !store || !isRepeatable(store);
   }
   if (conflict) {
-    cuda::BarrierOp::create(b, IntegerAttr(), IntegerAttr());
+    emitBarrier();
     pending.clear();
   }
   if (!view)
@@ -254,6 +278,22 @@ LogicalResult CudaTileEmitter::emitOp(Operation *op) {
       .Case([&](FoldOp fold) {
         return emitLoop(fold, fold.getLower(), fold.getUpper(), fold.getStep(),
                         fold.getInit(), fold.getBlock());
+      })
+      .Case([&](ChannelOp channel) { return emitChannel(channel); })
+      .Case([&](RoleOp role) { return emitRole(role); })
+      .Case([&](ProduceOp produce) { return emitProduce(produce); })
+      .Case([&](ConsumeOp consume) { return emitConsume(consume); })
+      .Case([&](ShareOp share) { return emitShare(share); })
+      .Case([&](ClusterRankOp rank) {
+        values[rank.getResult()] =
+            clusterSize == 1
+                ? index(0)
+                : Value(cuda::ClusterRankOp::create(b, b.getIndexType()));
+        return success();
+      })
+      .Case([&](WaitDependencyOp) {
+        cuda::WaitDependencyOp::create(b);
+        return success();
       })
       .Case([&](MmaOp mma) { return emitMma(mma); })
       .Case([&](ReduceOp reduce) { return emitReduce(reduce); })

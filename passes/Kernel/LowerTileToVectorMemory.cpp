@@ -119,6 +119,8 @@ static std::pair<bool, bool> findUses(LoadOp op) {
 }
 
 LogicalResult TileEmitter::emitLoad(LoadOp op) {
+  if (op.getColumns())
+    return op.emitError("cannot lower a load with 'columns' on a CPU");
   TileAccess access =
       makeAccess(op.getView(), op.getIndices(), op.getTileDims(), op.getRows());
   auto [multiplied, other] = findUses(op);

@@ -39,6 +39,61 @@ def LowerTileToVector : Pass<"weft-lower-tile-to-vector", "::mlir::ModuleOp"> {
   ];
 }
 
+def ChooseStreamSchedules : Pass<"weft-choose-stream-schedules"> {
+  let summary = "streams the weights of linear layers through tensor cores";
+  let description = [{
+    Gives a `weft.dispatch` of linear layers `#tile.stream_schedule`s instead of
+    the schedules that work for every shape: one for up to 8, 16 and 32 rows
+    each and one for any number, in tiles of 64. A launch takes the one for its
+    rows. All of them add up the same products in the same order, so the rows of
+    a step do not change what a row gives.
+
+    Stands behind `weft-assign-layouts`, which puts the inputs into the panels
+    that such kernels copy.
+
+    Conditions:
+
+    * one linear layer or a gated pair, with weights in fragments, and an input
+      in panels;
+    * every architecture of the dispatch has bulk copies (from sm_90).
+
+    Remarks: none; the attribute is what was decided.
+  }];
+  let dependentDialects = ["::weft::tile::TileDialect"];
+  let statistics = [
+    Statistic<"numStreamed", "streamed", "Dispatches that stream weights">
+  ];
+}
+
+def PipelineFolds : Pass<"weft-pipeline-folds", "::mlir::ModuleOp"> {
+  let summary = "divides a kernel's warps into roles around a ring of tiles";
+  let description = [{
+    In a `tile.kernel` whose schedule is a `#tile.stream_schedule` the operands
+    of the fold's multiplications come through a `tile.channel`: a role `load`
+    copies pieces of them, all tiles of the kernel in one stream, and a role
+    `math` does everything else. The blocks of a cluster divide the fold's range.
+    The copies of constants of the first pieces stand before the wait for earlier
+    kernels.
+
+    Stands before `weft-lower-tile-to-cuda`; up to there a program says what is
+    computed only.
+
+    Conditions (an error otherwise):
+
+    * one `tile.fold` with multiplications on tensor cores, in a loop over tiles
+      at the top level of the kernel;
+    * what these multiply is read by `tile.load` from buffers, at indices that
+      do not depend on other loads;
+    * the range of the fold is a multiple of its step.
+
+    Remarks: none.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+    "::weft::tile::TileDialect"
+  ];
+}
+
 def LowerTileToCuda : Pass<"weft-lower-tile-to-cuda", "::mlir::ModuleOp"> {
   let summary = "writes each tile kernel as code of a thread of its GPU";
   let description = [{

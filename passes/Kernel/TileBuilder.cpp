@@ -111,16 +111,16 @@ Value TileBuilder::roundTo(Value tile, Type element) {
 }
 
 Value TileBuilder::load(Value view, ValueRange indices, ArrayRef<int64_t> shape,
-                        Value rows, ArrayRef<int64_t> dims) {
+                        Value rows, ArrayRef<int64_t> dims, Value columns) {
   Type element = cast<MemRefType>(view.getType()).getElementType();
   return create<tile::LoadOp>(
-      tileType(shape, element), view, indices, rows,
+      tileType(shape, element), view, indices, rows, columns,
       dims.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(dims));
 }
 
 void TileBuilder::store(Value tile, Value view, ValueRange indices, Value rows,
-                        ArrayRef<int64_t> dims) {
-  create<tile::StoreOp>(tile, view, indices, rows, Value(),
+                        ArrayRef<int64_t> dims, Value columns) {
+  create<tile::StoreOp>(tile, view, indices, rows, columns,
                         dims.empty() ? DenseI64ArrayAttr()
                                      : builder.getDenseI64ArrayAttr(dims));
 }

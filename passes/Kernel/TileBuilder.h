@@ -52,9 +52,10 @@ public:
   /// A load with any number of indices; shape gives the tile dimensions.
   mlir::Value load(mlir::Value view, mlir::ValueRange indices,
                    mlir::ArrayRef<int64_t> shape, mlir::Value rows = {},
-                   mlir::ArrayRef<int64_t> dims = {});
+                   mlir::ArrayRef<int64_t> dims = {}, mlir::Value columns = {});
   void store(mlir::Value tile, mlir::Value view, mlir::ValueRange indices,
-             mlir::Value rows = {}, mlir::ArrayRef<int64_t> dims = {});
+             mlir::Value rows = {}, mlir::ArrayRef<int64_t> dims = {},
+             mlir::Value columns = {});
   mlir::Value broadcast(mlir::Value tile, mlir::ArrayRef<int64_t> shape);
   mlir::Value reduce(tile::Reduction kind, mlir::Value tile);
   /// x * factor, x + y with a number.

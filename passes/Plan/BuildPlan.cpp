@@ -238,7 +238,7 @@ private:
                            launch.getLabelAttr(), arguments,
                            builder.getI64IntegerAttr(launch.getInputs().size()),
                            launch.getSymbolsAttr(), launch.getFlopsAttr(),
-                           launch.getBytesAttr());
+                           launch.getBytesAttr(), launch.getVariantsAttr());
     return success();
   }
 

@@ -19,6 +19,7 @@ struct CommandEvent {
   const Entry &entry;
   uint32_t commandIndex;
   const Command &command;
+  uint32_t kernel; ///< Of a launch: that of the variant for these sizes.
   /// Target of the kernel's code ("x86-64-v4"); empty if this is no launch.
   std::string_view target;
   /// All buffers of the entry, by buffer index, and their sizes in bytes.

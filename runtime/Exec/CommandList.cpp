@@ -112,16 +112,12 @@ Status CommandList::resolveBuffer(uint32_t index, const SessionMemory &memory) {
 Status CommandList::resolveStep(uint32_t index) {
   const Command &command = entry.commands[index];
   Step &step = steps[index];
-  Result<int64_t> grid = evaluate(command.grid, command.label, "grid");
-  if (!grid)
-    return grid.getStatus();
   Result<int64_t> flops = evaluate(command.flops, command.label, "FLOPs");
   if (!flops)
     return flops.getStatus();
   Result<int64_t> bytes = evaluate(command.bytes, command.label, "bytes");
   if (!bytes)
     return bytes.getStatus();
-  step.grid = *grid;
   step.flops = *flops;
   step.bytes = *bytes;
   for (size_t i = 0; i < command.symbols.size(); ++i) {
@@ -131,6 +127,18 @@ Status CommandList::resolveStep(uint32_t index) {
       return value.getStatus();
     symbolArguments[step.firstSymbol + i] = *value;
   }
+  const Expr *items = &command.grid;
+  step.kernel = command.kernel;
+  for (const Variant &variant : command.variants)
+    if (symbolArguments[step.firstSymbol] <= variant.limit) {
+      step.kernel = variant.kernel;
+      items = &variant.grid;
+      break;
+    }
+  Result<int64_t> grid = evaluate(*items, command.label, "grid");
+  if (!grid)
+    return grid.getStatus();
+  step.grid = *grid;
   if (command.kind == CommandKind::Copy &&
       bufferBytes[command.buffers[0]] != bufferBytes[command.buffers[1]])
     return Status::corrupt("copy '" + command.label + "' in entry '" +
@@ -178,7 +186,7 @@ Status CommandList::issueStep(uint32_t index) {
   switch (command.kind) {
   case CommandKind::Launch:
     return stream.launch(
-        program.getKernel(command.kernel),
+        program.getKernel(step.kernel),
         {{buffers, command.buffers.size()},
          {symbolArguments.data() + step.firstSymbol, command.symbols.size()},
          step.grid,
@@ -188,7 +196,7 @@ Status CommandList::issueStep(uint32_t index) {
     return stream.copy(buffers[1], buffers[0],
                        size_t(bufferBytes[command.buffers[0]]));
   case CommandKind::Fill:
-    return stream.fill(buffers[0], uint8_t(command.kernel),
+    return stream.fill(buffers[0], uint8_t(step.kernel),
                        size_t(bufferBytes[command.buffers[0]]));
   }
   return Status::internal("command '" + command.label +
@@ -218,13 +226,13 @@ Status CommandList::callHooks(uint32_t index, int64_t beginTime,
                               std::span<const RegisteredHook> hooks) {
   const Command &command = entry.commands[index];
   std::string_view target;
-  if (command.kind == CommandKind::Launch)
-    target = program.getKernel(command.kernel).getTarget();
   const Step &step = steps[index];
-  CommandEvent event{
-      program.getPlan(), entry,       index,   command,   target,
-      bufferData,        bufferBytes, symbols, step.grid, step.flops,
-      step.bytes,        beginTime,   endTime, stream};
+  if (command.kind == CommandKind::Launch)
+    target = program.getKernel(step.kernel).getTarget();
+  CommandEvent event{program.getPlan(), entry,     index,      command,
+                     step.kernel,       target,    bufferData, bufferBytes,
+                     symbols,           step.grid, step.flops, step.bytes,
+                     beginTime,         endTime,   stream};
   for (const RegisteredHook &hook : hooks)
     if (Status status = hook.function(event); !status)
       return status;

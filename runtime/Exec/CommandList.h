@@ -55,6 +55,7 @@ private:
   /// Evaluated parts of one command.
   struct Step {
     uint32_t firstArgument = 0, firstSymbol = 0;
+    uint32_t kernel = 0; ///< Launch: that of the variant for these sizes.
     int64_t grid = 0, flops = 0, bytes = 0;
   };
 

@@ -68,7 +68,7 @@ Json makeArguments(const CommandEvent &event) {
   Json arguments = {{"entry", event.entry.name},
                     {"command", event.commandIndex}};
   if (event.command.kind == CommandKind::Launch) {
-    const Kernel &kernel = event.plan.kernels[event.command.kernel];
+    const Kernel &kernel = event.plan.kernels[event.kernel];
     arguments["kernel"] = kernel.name;
     arguments["target"] = event.target;
     arguments["grid"] = event.grid;

@@ -110,8 +110,9 @@ struct LaunchShape {
   uint32_t threads = 0;     ///< Of one block: a multiple of 32, up to 1024.
   uint32_t sharedBytes = 0; ///< Dynamic shared memory of one block.
   uint32_t clusterSize = 1; ///< Blocks of one cluster, 1 to 16.
-  /// 0: one block for each work item. n: the kernel loops over the items, and
-  /// the grid has at most n blocks for each multiprocessor.
+  /// 0: a cluster (a block, if the cluster is one) for each work item. n: the
+  /// kernel loops over the items, and the grid has at most n blocks for each
+  /// multiprocessor.
   uint32_t blocksPerMultiprocessor = 0;
   /// The kernel executes griddepcontrol.wait on every path before it touches
   /// what an earlier kernel wrote or reads, so that it may start while the
@@ -150,6 +151,15 @@ struct Kernel {
 
 enum class CommandKind : uint8_t { Launch = 1, Copy = 2, Fill = 3 };
 
+/// Another kernel of a launch, for few rows.
+struct Variant {
+  /// Taken when the launch's first symbol argument is at most this, and greater
+  /// than the limits of the variants before.
+  int64_t limit = 0;
+  uint32_t kernel = 0; ///< Takes the same buffers and symbols.
+  Expr grid;
+};
+
 /// One step of an entry. Commands run in order; each sees the effects of all
 /// before it.
 struct Command {
@@ -159,9 +169,10 @@ struct Command {
   uint32_t kernel = 0;
   /// Launch: arguments in order. Copy: source, destination. Fill: destination.
   std::vector<uint32_t> buffers;
-  std::vector<Expr> symbols; ///< Launch: the kernel's symbol arguments.
-  Expr grid;                 ///< Launch: number of independent work items.
-  Expr flops, bytes;         ///< Work and minimum traffic, for reports.
+  std::vector<Expr> symbols;     ///< Launch: the kernel's symbol arguments.
+  Expr grid;                     ///< Launch: number of independent work items.
+  Expr flops, bytes;             ///< Work and minimum traffic, for reports.
+  std::vector<Variant> variants; ///< Launch: by ascending limit.
 };
 
 /// A function that a session can run.

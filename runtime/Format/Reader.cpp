@@ -20,7 +20,7 @@ using layout::SectionRow;
 /// What the tags mean to this reader.
 constexpr std::string_view neededTags[] = {"META", "SIGN", "PARM", "KERN",
                                            "CODE", "BUFS", "CMDS"};
-constexpr std::string_view otherTags[] = {"DATA", "TOKN", "DBUG"};
+constexpr std::string_view otherTags[] = {"DATA", "VARI", "TOKN", "DBUG"};
 
 std::string printTag(const layout::Tag &tag) {
   std::string text;
@@ -196,6 +196,7 @@ private:
     read("KERN", [&](S &s) { transferKernels(s, plan, ranges); });
     read("BUFS", [&](S &s) { transferBuffers(s, plan); });
     read("CMDS", [&](S &s) { transferCommands(s, plan); });
+    read("VARI", [&](S &s) { transferVariants(s, plan); });
     read("TOKN", [&](S &s) { transferTokenizer(s, plan); });
     read("DBUG", [&](S &s) { transferDebug(s, plan); });
     return status ? attachCode(ranges) : status;

@@ -59,6 +59,10 @@ template <typename S> void transfer(S &s, Buffer &x) {
   s(x.name, x.kind, x.dtype, x.shape, x.index, x.offset, x.firstUse, x.lastUse);
 }
 
+template <typename S> void transfer(S &s, Variant &x) {
+  s(x.limit, x.kernel, x.grid);
+}
+
 template <typename S> void transfer(S &s, Command &x) {
   s(x.kind, x.label, x.kernel, x.buffers, x.symbols, x.grid, x.flops, x.bytes);
 }
@@ -106,6 +110,14 @@ template <typename S> void transferBuffers(S &s, Plan &plan) {
 template <typename S> void transferCommands(S &s, Plan &plan) {
   for (Entry &entry : plan.entries)
     s(entry.commands, entry.workspaceBytes, entry.lowerBoundBytes);
+}
+
+/// One list per command, of all entries. Without the section every launch runs
+/// its own kernel, which serves any number of rows.
+template <typename S> void transferVariants(S &s, Plan &plan) {
+  for (Entry &entry : plan.entries)
+    for (Command &command : entry.commands)
+      s(command.variants);
 }
 
 template <typename S> void transferTokenizer(S &s, Plan &plan) {

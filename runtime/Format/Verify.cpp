@@ -426,6 +426,22 @@ private:
     return Status::ok();
   }
 
+  /// A kernel that a launch may run takes what the launch gives.
+  Status checkKernel(const Command &command, uint32_t index,
+                     const ExprScope &scope) {
+    if (index >= plan.kernels.size())
+      return corrupt(scope.where, " launches kernel ", index,
+                     ", the plan has only ", plan.kernels.size());
+    const Kernel &kernel = plan.kernels[index];
+    if (command.buffers.size() != kernel.bufferCount ||
+        command.symbols.size() != kernel.symbolCount)
+      return corrupt(scope.where, " gives ", command.buffers.size(),
+                     " buffers and ", command.symbols.size(),
+                     " symbols to the kernel '", kernel.name, "', which takes ",
+                     kernel.bufferCount, " and ", kernel.symbolCount);
+    return Status::ok();
+  }
+
   Status checkCommand(const Entry &entry, size_t position,
                       const ExprScope &scope) {
     const Command &command = entry.commands[position];
@@ -449,16 +465,22 @@ private:
 
     switch (command.kind) {
     case CommandKind::Launch: {
-      if (command.kernel >= plan.kernels.size())
-        return corrupt(scope.where, " launches kernel ", command.kernel,
-                       ", the plan has only ", plan.kernels.size());
-      const Kernel &kernel = plan.kernels[command.kernel];
-      if (command.buffers.size() != kernel.bufferCount ||
-          command.symbols.size() != kernel.symbolCount)
-        return corrupt(
-            scope.where, " gives ", command.buffers.size(), " buffers and ",
-            command.symbols.size(), " symbols to the kernel '", kernel.name,
-            "', which takes ", kernel.bufferCount, " and ", kernel.symbolCount);
+      if (Status status = checkKernel(command, command.kernel, scope); !status)
+        return status;
+      if (!command.variants.empty() && command.symbols.empty())
+        return corrupt(scope.where, " has variants, but no rows to choose by");
+      int64_t before = 0;
+      for (const Variant &variant : command.variants) {
+        if (variant.limit <= before)
+          return corrupt(scope.where, " has variants whose limits ", before,
+                         " and ", variant.limit, " do not ascend");
+        before = variant.limit;
+        if (Status status = checkKernel(command, variant.kernel, scope);
+            !status)
+          return status;
+        if (Status status = scope.check(variant.grid, "grid"); !status)
+          return status;
+      }
       return Status::ok();
     }
     case CommandKind::Copy:

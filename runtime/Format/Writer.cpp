@@ -58,6 +58,14 @@ template <typename Transfer> std::vector<uint8_t> encode(Transfer transfer) {
   return stream.take();
 }
 
+bool hasVariants(const Plan &plan) {
+  return std::ranges::any_of(plan.entries, [](const Entry &entry) {
+    return std::ranges::any_of(entry.commands, [](const Command &command) {
+      return !command.variants.empty();
+    });
+  });
+}
+
 std::vector<Section> encodeSections(Plan &plan) {
   CodePool code(plan);
   std::vector<Section> sections;
@@ -82,6 +90,9 @@ std::vector<Section> encodeSections(Plan &plan) {
       encode([&](S &s) { transferBuffers(s, plan); }));
   add({'C', 'M', 'D', 'S'}, true,
       encode([&](S &s) { transferCommands(s, plan); }));
+  if (hasVariants(plan))
+    add({'V', 'A', 'R', 'I'}, false,
+        encode([&](S &s) { transferVariants(s, plan); }));
   if (!plan.tokenizerFiles.empty())
     add({'T', 'O', 'K', 'N'}, false,
         encode([&](S &s) { transferTokenizer(s, plan); }));

@@ -194,9 +194,9 @@ INSTANTIATE_TEST_SUITE_P(
     Corrupt, HostileArtifact,
     testing::Values(
         Hostile{"NewerVersion", [](Editor &e) { e.prefix().versionMajor = 3; },
-                unsupported, "format version 3.0"},
+                unsupported, "format version 3."},
         Hostile{"OlderVersion", [](Editor &e) { e.prefix().versionMajor = 1; },
-                unsupported, "format version 1.0"},
+                unsupported, "format version 1."},
         Hostile{"UnknownRequiredSection",
                 [](Editor &e) {
                   SectionRow &row = e.find("DBUG");

@@ -136,7 +136,8 @@ Plan weft::rt::test::makePlan() {
               {tokens},
               Expr::ceilDiv(tokens, Expr::constant(6)),
               tokens * Expr::constant(16),
-              rowBytes});
+              rowBytes,
+              {{1, 0, Expr::constant(1)}, {4, 0, tokens}}});
   addCommand({CommandKind::Copy, "copy", 0, {2, 3}, {}, {}, {}, rowBytes});
   addCommand({CommandKind::Fill, "clear", 255, {4}, {}, {}, {}, rowBytes});
   addCommand({CommandKind::Copy, "result", 0, {3, 5}, {}, {}, {}, rowBytes});

@@ -227,6 +227,23 @@ INSTANTIATE_TEST_SUITE_P(
               "unknown kind 0"},
         Wrong{"KernelIndex", [](Plan &p) { command(p, 0).kernel = 3; },
               "launches kernel 3"},
+        Wrong{"VariantKernel",
+              [](Plan &p) { p.entries[0].commands[0].variants[1].kernel = 3; },
+              "launches kernel 3"},
+        Wrong{"VariantOrder",
+              [](Plan &p) { p.entries[0].commands[0].variants[1].limit = 1; },
+              "limits 1 and 1 do not ascend"},
+        Wrong{"VariantGrid",
+              [](Plan &p) {
+                p.entries[0].commands[0].variants[0].grid = Expr::symbol(9);
+              },
+              "grid"},
+        Wrong{"VariantWithoutRows",
+              [](Plan &p) {
+                p.kernels[0].symbolCount = 0;
+                p.entries[0].commands[0].symbols.clear();
+              },
+              "has variants, but no rows to choose by"},
         Wrong{"BufferIndex", [](Plan &p) { command(p, 0).buffers[1] = 7; },
               "uses buffer 7"},
         Wrong{"ArgumentCount",

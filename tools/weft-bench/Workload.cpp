@@ -42,8 +42,8 @@ void Workload::record(const CommandEvent &event) {
 
   std::string kernel, program;
   if (event.command.kind == CommandKind::Launch) {
-    kernel = event.plan.kernels[event.command.kernel].name;
-    program = event.plan.kernels[event.command.kernel].program;
+    kernel = event.plan.kernels[event.kernel].name;
+    program = event.plan.kernels[event.kernel].program;
   }
   std::string label = classifyLabel(event.command.label);
   auto add = [&](KernelRow &row, std::string name) {

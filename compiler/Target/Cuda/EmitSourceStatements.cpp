@@ -65,6 +65,8 @@ bool SourcePrinter::printStatement(Operation *op) {
           name = "load_stream";
         else if (load.getHint() == CacheHint::Keep)
           name = "load_keep";
+        else if (load.getHint() == CacheHint::L2)
+          name = "load_l2";
         if (name == "load" && !isa<VectorType>(load.getType()))
           printResult(op, value(load.getPointer()).as(Level::Primary) + "[" +
                               value(load.getIndex()).text + "]");
@@ -244,8 +246,9 @@ void SourcePrinter::printCopy(Operation *op) {
              argument(store.getValue()) + ");");
       })
       .Case([&](MBarrierWaitOp wait) {
-        line(helper("mbarrier_wait") + "(" +
-             address(wait.getBarrier(), wait.getIndex()) + ", " +
+        line(helper(wait.getCluster() ? "mbarrier_wait_cluster"
+                                      : "mbarrier_wait") +
+             "(" + address(wait.getBarrier(), wait.getIndex()) + ", " +
              value(wait.getParity()).text + ");");
       })
       .Case([&](CopyBulkOp copy) {

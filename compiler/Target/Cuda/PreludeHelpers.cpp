@@ -328,6 +328,14 @@ DEVICE void mbarrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" : : "r"(barrier) : "memory");
 }
 )"},
+    {"mbarrier_wait_cluster", "", R"(
+DEVICE void mbarrier_wait_cluster(u32 barrier, u32 parity) {
+  u32 done = 0;
+  while (!done)
+    asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
+                 "selp.u32 %0, 1, 0, p;\n}" : "=r"(done) : "r"(barrier), "r"(parity) : "memory");
+}
+)"},
     {"mbarrier_wait", "", R"(
 DEVICE void mbarrier_wait(u32 barrier, u32 parity) {
   u32 done = 0;
@@ -439,6 +447,13 @@ static constexpr Pattern patterns[] = {
        {"$from", viaPointer},
        {"$end", ";"}}}},
     // The policy as createpolicy.fractional.L2::evict_last makes it.
+    {"load_l2",
+     "Bits",
+     loadText,
+     {{{"$load", "ld.global.cg"},
+       {"$address", pointer},
+       {"$from", andMemory},
+       {"$end", ";"}}}},
     {"load_keep",
      "Bits",
      loadText,

@@ -140,8 +140,9 @@ unsigned getGrid() {
                                cudaDevAttrMultiProcessorCount, 0),
         "the device");
   if (!blocksPerMultiprocessor)
-    return unsigned(ceildiv(items, clusterSize) * clusterSize);
-  long long most = min(items, blocksPerMultiprocessor * multiprocessors);
+    return unsigned(items * clusterSize);
+  long long most =
+      min(items * clusterSize, blocksPerMultiprocessor * multiprocessors);
   return unsigned(max(most / clusterSize, 1) * clusterSize);
 }
 

@@ -128,7 +128,7 @@ Status CudaKernel::checkParameters() const {
 
 int64_t CudaKernel::getGrid(int64_t items) const {
   const int64_t cluster = shape.clusterSize;
-  int64_t blocks = (items + cluster - 1) / cluster * cluster;
+  int64_t blocks = items * cluster;
   if (persistentBlocks != 0 && blocks > persistentBlocks)
     blocks = std::max(persistentBlocks / cluster, int64_t(1)) * cluster;
   return blocks;

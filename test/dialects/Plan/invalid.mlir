@@ -195,3 +195,12 @@ plan.entry @step symbols ["tokens"] {
   // expected-error @below {{bytes "2 *" is not a polynomial}}
   plan.launch @norm "norm"() inputs 0 symbols [] {bytes = "2 *"}
 }
+
+// -----
+
+tile.program @norm symbols [] grid [#tile.extent<"1", 1>] {
+}
+plan.entry @step symbols ["tokens"] {
+  // expected-error @below {{has a variant that is not a #tile.variant, but 8 : i64}}
+  plan.launch @norm "norm"() inputs 0 symbols [] {variants = [8]}
+}

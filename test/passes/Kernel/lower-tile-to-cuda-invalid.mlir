@@ -203,3 +203,61 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
     %m = tile.mma fma %a, %b, %c : tensor<2x8xf32>, tensor<8x8x1xf32>, tensor<2x8xf32>
   }
 }
+
+// -----
+
+tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @k level "sm_90a" (%w: memref<64x64xbf16>) symbols () item (%i) {
+    %zero = arith.constant 0 : index
+    %n = arith.constant 64 : index
+    %ring = tile.channel slots 2 : !tile.channel<memref<64x64xbf16>>
+    tile.role "load" warps 1 {
+      tile.wait_dependency
+      tile.produce all %ring[%zero] (%part: memref<64x64xbf16>) {
+        // expected-error @below {{cannot copy a view of type 'memref<64x64xbf16>'; expected fragments or panels}}
+        tile.copy %w[%zero, %zero] to %part rows %n : memref<64x64xbf16>, memref<64x64xbf16>
+      }
+    }
+  }
+}
+
+// -----
+
+tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @k level "sm_90a" (%w: memref<1024x32xbf16, #tile.fragments>) symbols () item (%i) {
+    %zero = arith.constant 0 : index
+    %n = arith.constant 1024 : index
+    %ring = tile.channel slots 2 : !tile.channel<memref<1024x32xbf16, #tile.fragments>>
+    tile.role "load" warps 1 {
+      tile.wait_dependency
+      tile.produce all %ring[%zero] (%part: memref<1024x32xbf16, #tile.fragments>) {
+        // expected-error @below {{copies 64 pieces; expected at most one for each lane}}
+        tile.copy %w[%zero, %zero] to %part rows %n : memref<1024x32xbf16, #tile.fragments>, memref<1024x32xbf16, #tile.fragments>
+      }
+    }
+  }
+}
+
+// -----
+
+#schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 1, column_warps = 4, step_warps = 2>
+tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @k level "sm_90a" () symbols () item (%i) attributes {schedule = #schedule} {
+    %zero = arith.constant 0 : index
+    %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16>, memref<128x128xbf16, #tile.fragments>>
+    tile.role "math" warps 8 {
+      tile.wait_dependency
+      %sum = arith.constant dense<0.0> : tensor<8x128xf32, #tile.accumulator>
+      %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16>, %w: memref<128x128xbf16, #tile.fragments>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
+        %a = tile.load %x[%zero, %zero] : memref<8x128xbf16> -> tensor<8x128xbf16>
+        %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<128x128xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        // expected-error @below {{needs the input in panels, found a view of type 'memref<8x128xbf16>'}}
+        %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32, #tile.accumulator>
+        tile.yield %m : tensor<8x128xf32, #tile.accumulator>
+      }
+    }
+    tile.role "load" warps 1 {
+      tile.wait_dependency
+    }
+  }
+}

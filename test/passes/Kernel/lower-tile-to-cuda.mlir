@@ -14,8 +14,8 @@
 //       CHECK:     cuda.launch_dependents
 //       CHECK:     %[[AT:.*]] = arith.muli %[[ITEM]], %c256 : index
 //       CHECK:     %[[FROM:.*]] = cuda.offset %[[X]][%[[AT]]]
-//       CHECK:     cuda.load %[[FROM]][%[[THREAD]]] hint read_only
-//       CHECK:     cuda.load %[[FROM]][%[[SECOND]]] hint read_only
+//       CHECK:     cuda.load %[[FROM]][%[[THREAD]]] hint l2
+//       CHECK:     cuda.load %[[FROM]][%[[SECOND]]] hint l2
 //       CHECK:     arith.mulf {{.*}} : vector<2xf32>
 //       CHECK:     cuda.store {{.*}}[%[[THREAD]]] : f32
 //       CHECK:     cuda.store {{.*}}[%[[SECOND]]] : f32

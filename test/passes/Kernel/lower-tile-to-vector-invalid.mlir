@@ -269,3 +269,15 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
   tile.kernel @a level "x86-64-v2" (%x: memref<16x16xbf16, #tile.fragments>) symbols () item (%i) {
   }
 }
+
+// -----
+
+tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @k level "x86-64-v2" (%x: memref<8x8xf32>) symbols () item (%i) {
+    %zero = arith.constant 0 : index
+    %n = arith.constant 4 : index
+    // expected-error @below {{cannot lower a load with 'columns' on a CPU}}
+    %a = tile.load %x[%zero, %zero] columns %n : memref<8x8xf32> -> tensor<1x8xf32>
+    tile.store %a, %x[%zero, %zero] : tensor<1x8xf32>, memref<8x8xf32>
+  }
+}

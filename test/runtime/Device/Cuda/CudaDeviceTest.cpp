@@ -321,7 +321,7 @@ TEST_F(CudaDeviceTest, LaunchesHaveTheirShape) {
   // 4 multiprocessors with 2 resident blocks each.
   const Case cases[] = {
       {{128, 0, 1, 0, false}, 1, 1},   {{128, 0, 1, 0, false}, 1000, 1000},
-      {{256, 64, 4, 0, false}, 5, 8},  {{128, 0, 1, 1, false}, 1000, 4},
+      {{256, 64, 4, 0, false}, 5, 20}, {{128, 0, 1, 1, false}, 1000, 4},
       {{128, 0, 1, 1, false}, 3, 3},   {{128, 0, 1, 2, false}, 1000, 8},
       {{128, 0, 1, 9, false}, 100, 8}, {{128, 0, 3, 1, false}, 1000, 3},
       {{128, 0, 8, 1, false}, 100, 8}, {{32, 0, 16, 0, false}, 1, 16}};

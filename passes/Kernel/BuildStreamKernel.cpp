@@ -1,0 +1,112 @@
+//===- BuildStreamKernel.cpp - Linear layers of few rows on a GPU ---------===//
+//
+// Item = (block of rows, range of columns), ranges fastest:
+//
+//   for column tiles of the range
+//     sums = fold over k of mma(input[rows, k], weight[columns, k])
+//     epilogue on this block's share of the sums, store
+//
+// A gated pair has two sums over one input, which share the columns of a tile.
+// A range is made of whole groups of 16 columns, as the weight is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Kernel/MatrixEpilogue.h"
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::kernel;
+
+namespace {
+
+/// Columns that a fragment of the weight holds.
+constexpr int64_t groupColumns = 16;
+
+class StreamKernel {
+public:
+  StreamKernel(KernelBuilder &k, tile::StreamScheduleAttr schedule)
+      : k(k), schedule(schedule) {}
+
+  LogicalResult build() {
+    for (Operation *op : k.getOps()) {
+      if (auto linear = dyn_cast<LinearOp>(op))
+        layers.push_back(linear);
+      else
+        epilogue.push_back(op);
+    }
+    input = k.getView(layers[0].getInput());
+    width = schedule.getColumns() / static_cast<int64_t>(layers.size());
+    Value range = k.rem(k.item(), schedule.getRanges());
+    row = k.mul(k.div(k.item(), schedule.getRanges()), schedule.getRows());
+    rows = k.min(k.sub(k.rows(), row), k.index(schedule.getRows()));
+    Value end = k.mul(rangeStart(k.add(range, k.index(1))), groupColumns);
+    Value begin = k.mul(rangeStart(range), groupColumns);
+    k.forLoop(begin, end, width, [&](Value column) {
+      Value round = k.div(k.sub(column, begin), width);
+      buildTile(column, k.min(k.sub(end, column), k.index(width)), round);
+    });
+    return success();
+  }
+
+private:
+  /// First group of columns of a range; ranges differ by one group at most.
+  Value rangeStart(Value range) {
+    int64_t groups = layers[0].getOutputSize() / groupColumns;
+    return k.div(k.mul(range, groups), schedule.getRanges());
+  }
+
+  void buildTile(Value column, Value columns, Value round) {
+    SmallVector<int64_t> shape = {schedule.getRows(), width};
+    SmallVector<Value> zeros(layers.size(), k.constant(shape, 0));
+    int64_t step = schedule.getStep();
+    SmallVector<Value> sums = k.fold(
+        k.index(0), k.index(layers[0].getInputSize()), step, tile::Merge::Add,
+        zeros, [&](Value kk, ValueRange state) {
+          Value lhs =
+              k.load(input.matrix, {row, k.add(kk, k.index(input.offset))},
+                     {shape[0], step}, rows);
+          SmallVector<Value> next;
+          for (auto [layer, sum] : llvm::zip_equal(layers, state)) {
+            Value rhs = k.load(k.getArgument(layer.getWeight()), {column, kk},
+                               {step, width}, Value(), {1, 0}, columns);
+            next.push_back(k.create<tile::MmaOp>(tile::MmaInstruction::Tensor,
+                                                 lhs, rhs, sum));
+          }
+          return next;
+        });
+    int64_t share = width / schedule.getCluster();
+    Value offset = k.mul(k.create<tile::ClusterRankOp>(), share);
+    SmallVector<MatrixSum> parts;
+    auto type = k.tileType({shape[0], share}, k.builder.getF32Type());
+    for (auto [layer, sum] : llvm::zip_equal(layers, sums))
+      parts.push_back(
+          {layer, layer.getBias(), k.create<tile::ShareOp>(type, sum, round)});
+    Value left = k.sub(columns, offset);
+    Value isInside =
+        k.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, left, k.index(0));
+    Value first = k.add(column, offset);
+    k.ifThen(isInside, [&] {
+      buildMatrixEpilogue(k, parts, epilogue,
+                          {row,
+                           first,
+                           first,
+                           {shape[0], share},
+                           rows,
+                           k.min(left, k.index(share))});
+    });
+  }
+
+  KernelBuilder &k;
+  tile::StreamScheduleAttr schedule;
+  SmallVector<LinearOp> layers;
+  SmallVector<Operation *> epilogue;
+  RowView input;
+  int64_t width = 0; ///< Columns of a tile, of each layer.
+  Value row, rows;
+};
+
+} // namespace
+
+LogicalResult kernel::buildStreamKernel(KernelBuilder &k) {
+  return StreamKernel(k, cast<tile::StreamScheduleAttr>(k.schedule)).build();
+}

@@ -1,0 +1,282 @@
+//===- PipelineFolds.cpp - Roles and channels of a streaming kernel -------===//
+
+#include "dialects/Tile/TileDialect.h"
+#include "passes/Kernel/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace weft::kernel {
+#define GEN_PASS_DEF_PIPELINEFOLDS
+#include "passes/Kernel/Passes.h.inc"
+} // namespace weft::kernel
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::tile;
+
+namespace {
+
+class FoldPipeline {
+public:
+  FoldPipeline(KernelOp kernel, StreamScheduleAttr schedule)
+      : kernel(kernel), schedule(schedule), b(kernel.getLoc(), kernel) {}
+
+  LogicalResult run() {
+    if (failed(findFold()))
+      return failure();
+    makeChannel();
+    buildLoadRole();
+    buildMathRole();
+    return success();
+  }
+
+private:
+  /// Finds the fold, its loop over tiles and what its multiplications read.
+  LogicalResult findFold() {
+    SmallVector<FoldOp> folds;
+    kernel.walk([&](FoldOp candidate) {
+      if (llvm::any_of(candidate.getBlock().getOps<MmaOp>(), [](MmaOp mma) {
+            return mma.getInstruction() == MmaInstruction::Tensor;
+          }))
+        folds.push_back(candidate);
+    });
+    if (folds.size() != 1)
+      return kernel.emitError("cannot pipeline a kernel with ")
+             << folds.size()
+             << " folds on tensor cores; expected one, or another schedule";
+    fold = folds.front();
+    tiles = dyn_cast<scf::ForOp>(fold->getParentOp());
+    if (!tiles || tiles->getParentOp() != kernel || tiles.getNumResults() != 0)
+      return fold.emitError("cannot pipeline a fold outside a loop over tiles "
+                            "at the top level of its kernel");
+    APInt lower, upper, step;
+    if (!matchPattern(fold.getLower(), m_ConstantInt(&lower)) ||
+        !matchPattern(fold.getUpper(), m_ConstantInt(&upper)) ||
+        !matchPattern(fold.getStep(), m_ConstantInt(&step)) || lower != 0 ||
+        upper.getSExtValue() % step.getSExtValue() != 0)
+      return fold.emitError("cannot pipeline a fold unless it runs from 0 to a "
+                            "multiple of its step");
+    steps = upper.getSExtValue() / step.getSExtValue();
+    for (Operation &op : fold.getBlock().without_terminator()) {
+      auto load = dyn_cast<LoadOp>(op);
+      if (load && llvm::is_contained(kernel.getBuffers(), load.getView()))
+        loads.push_back(load);
+      else if (!isa<MmaOp>(op) && !isPure(&op))
+        return op.emitError("cannot be pipelined in a fold; expected loads of "
+                            "buffers, multiplications and index arithmetic");
+    }
+    return success();
+  }
+
+  /// Shared memory that holds what a load reads: its rows in the order of the
+  /// view's dimensions.
+  MemRefType getPartType(LoadOp load) {
+    auto view = cast<MemRefType>(load.getView().getType());
+    SmallVector<int64_t> shape(view.getRank(), 1);
+    auto tile = cast<RankedTensorType>(load.getType());
+    for (auto [dim, size] :
+         llvm::zip_equal(load.getTileDims(), tile.getShape()))
+      shape[dim] = size;
+    return MemRefType::get(shape, view.getElementType(), view.getLayout());
+  }
+
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+
+  /// The channel, and the numbers that both roles count by.
+  void makeChannel() {
+    b.setInsertionPoint(tiles);
+    SmallVector<MemRefType> parts;
+    for (LoadOp load : loads)
+      parts.push_back(getPartType(load));
+    channel = ChannelOp::create(b, ChannelType::get(b.getContext(), parts),
+                                schedule.getSlots());
+    // The steps of this block: an equal part of the fold, cut at whole steps.
+    Value rank = ClusterRankOp::create(b);
+    auto cut = [&](Value number) -> Value {
+      return b.createOrFold<arith::DivUIOp>(
+          b.createOrFold<arith::MulIOp>(number, index(steps)),
+          index(schedule.getCluster()));
+    };
+    firstStep = cut(rank);
+    Value end = cut(b.createOrFold<arith::AddIOp>(rank, index(1)));
+    stepCount = b.createOrFold<arith::SubIOp>(end, firstStep);
+    Value span = b.createOrFold<arith::SubIOp>(tiles.getUpperBound(),
+                                               tiles.getLowerBound());
+    Value tileCount = b.createOrFold<arith::CeilDivSIOp>(span, tiles.getStep());
+    pieceCount = b.createOrFold<arith::MulIOp>(tileCount, stepCount);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // The role that loads
+  //===--------------------------------------------------------------------===//
+
+  void buildLoadRole() {
+    auto role = RoleOp::create(b, "load", StreamScheduleAttr::loadWarps);
+    OpBuilder::InsertionGuard guard(b);
+    b.createBlock(&role.getBody());
+    Value slots = index(schedule.getSlots()), zero = index(0);
+    Value first = b.createOrFold<arith::MinSIOp>(pieceCount, slots);
+    buildProduceLoop(zero, first, ProducePart::Early);
+    WaitDependencyOp::create(b);
+    buildProduceLoop(zero, first, ProducePart::Late);
+    buildProduceLoop(first, pieceCount, ProducePart::All);
+  }
+
+  void buildProduceLoop(Value lower, Value upper, ProducePart part) {
+    auto loop = scf::ForOp::create(b, lower, upper, index(1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value piece = loop.getInductionVar();
+    auto [round, inRound] = divide(piece, stepCount);
+    Value step = b.createOrFold<arith::AddIOp>(firstStep, inRound);
+    IRMapping mapping;
+    mapping.map(tiles.getInductionVar(),
+                b.createOrFold<arith::AddIOp>(
+                    tiles.getLowerBound(),
+                    b.createOrFold<arith::MulIOp>(round, tiles.getStep())));
+    mapping.map(fold.getIndex(),
+                b.createOrFold<arith::MulIOp>(step, fold.getStep()));
+    auto produce = ProduceOp::create(b, part, channel, piece);
+    Block *body = b.createBlock(&produce.getBody());
+    for (LoadOp load : loads) {
+      Value target = body->addArgument(getPartType(load), load.getLoc());
+      SmallVector<Value> indices;
+      for (Value position : load.getIndices())
+        indices.push_back(materialize(position, mapping));
+      // Rows of the part are along the view's first dimension.
+      Value rows =
+          load.getTileDims().front() == 0 ? load.getRows() : load.getColumns();
+      rows = rows ? materialize(rows, mapping)
+                  : index(cast<MemRefType>(target.getType()).getDimSize(0));
+      CopyOp::create(b, load.getView(), indices, target, rows,
+                     isConstant(load.getView()));
+    }
+  }
+
+  /// Quotient and remainder of small numbers. One warp does this for every
+  /// piece, and a GPU divides 64-bit numbers slowly.
+  std::pair<Value, Value> divide(Value dividend, Value divisor) {
+    auto narrow = [&](Value value) -> Value {
+      return arith::IndexCastOp::create(b, b.getI32Type(), value);
+    };
+    auto widen = [&](Value value) -> Value {
+      return arith::IndexCastOp::create(b, b.getIndexType(), value);
+    };
+    Value a = narrow(dividend), c = narrow(divisor);
+    return {widen(arith::DivUIOp::create(b, a, c)),
+            widen(arith::RemUIOp::create(b, a, c))};
+  }
+
+  bool isConstant(Value view) {
+    std::optional<ArrayRef<int64_t>> constants = kernel.getConstants();
+    return constants &&
+           llvm::is_contained(*constants,
+                              cast<BlockArgument>(view).getArgNumber());
+  }
+
+  /// `value`, computed inside the loops that are mapped, at the insertion
+  /// point.
+  Value materialize(Value value, IRMapping &mapping) {
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    Operation *op = value.getDefiningOp();
+    if (!op || !tiles->isProperAncestor(op))
+      return value;
+    for (Value operand : op->getOperands())
+      materialize(operand, mapping);
+    b.clone(*op, mapping);
+    return mapping.lookup(value);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // The role that computes
+  //===--------------------------------------------------------------------===//
+
+  void buildMathRole() {
+    auto role = RoleOp::create(b, "math", schedule.getMathWarps());
+    // Roles stand in the order of their warps.
+    role->moveBefore(role->getPrevNode());
+    OpBuilder::InsertionGuard guard(b);
+    Block *body = b.createBlock(&role.getBody());
+    WaitDependencyOp::create(b);
+    tiles->moveBefore(body, body->end());
+
+    b.setInsertionPoint(fold);
+    Value round = b.createOrFold<arith::DivUIOp>(
+        b.createOrFold<arith::SubIOp>(tiles.getInductionVar(),
+                                      tiles.getLowerBound()),
+        tiles.getStep());
+    Value before = b.createOrFold<arith::MulIOp>(round, stepCount);
+    SmallVector<Value> zeros;
+    for (Value init : fold.getInit()) {
+      RankedTensorType type = getAccumulatorType(init);
+      zeros.push_back(
+          arith::ConstantOp::create(b, DenseElementsAttr::get(type, 0.0f)));
+    }
+    auto loop = scf::ForOp::create(b, index(0), stepCount, index(1), zeros);
+    b.setInsertionPointToStart(loop.getBody());
+    Value piece = b.createOrFold<arith::AddIOp>(before, loop.getInductionVar());
+    SmallVector<Type> types(ValueRange(zeros).getTypes());
+    auto consume =
+        ConsumeOp::create(b, types, channel, piece, loop.getRegionIterArgs());
+    scf::YieldOp::create(b, consume.getResults());
+    b.createBlock(&consume.getBody());
+    IRMapping mapping;
+    for (LoadOp load : loads) {
+      Value part =
+          consume.getBlock().addArgument(getPartType(load), load.getLoc());
+      SmallVector<Value> origin(load.getIndices().size(), index(0));
+      mapping.map(load.getResult(),
+                  LoadOp::create(b, load.getType(), part, origin, Value(),
+                                 Value(), load.getDimsAttr())
+                      .getResult());
+    }
+    for (auto [state, type] : llvm::zip_equal(fold.getState(), types))
+      mapping.map(state, consume.getBlock().addArgument(type, fold.getLoc()));
+    for (auto mma : fold.getBlock().getOps<MmaOp>()) {
+      Operation *copy = b.clone(*mma, mapping);
+      copy->getResult(0).setType(copy->getOperand(2).getType());
+    }
+    SmallVector<Value> next;
+    for (Value value : fold.getBlock().getTerminator()->getOperands())
+      next.push_back(mapping.lookup(value));
+    YieldOp::create(b, next);
+    fold->replaceAllUsesWith(loop.getResults());
+    fold->erase();
+  }
+
+  RankedTensorType getAccumulatorType(Value tile) {
+    auto type = cast<RankedTensorType>(tile.getType());
+    return RankedTensorType::get(type.getShape(), type.getElementType(),
+                                 AccumulatorAttr::get(b.getContext()));
+  }
+
+  KernelOp kernel;
+  StreamScheduleAttr schedule;
+  ImplicitLocOpBuilder b;
+  FoldOp fold;
+  scf::ForOp tiles;
+  int64_t steps = 0; ///< Of the whole fold.
+  SmallVector<LoadOp> loads;
+  Value channel, firstStep, stepCount, pieceCount;
+};
+
+struct PipelineFolds : public kernel::impl::PipelineFoldsBase<PipelineFolds> {
+  void runOnOperation() override {
+    SmallVector<KernelOp> kernels;
+    getOperation()->walk([&](KernelOp kernel) { kernels.push_back(kernel); });
+    for (KernelOp kernel : kernels) {
+      auto schedule =
+          dyn_cast_or_null<StreamScheduleAttr>(kernel.getScheduleAttr());
+      if (schedule && failed(FoldPipeline(kernel, schedule).run()))
+        return signalPassFailure();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,68 @@
+// RUN: weft-opt %s --weft-choose-stream-schedules --split-input-file | FileCheck %s
+// RUN: weft-opt %s --weft-choose-stream-schedules --weft-build-tile-programs --canonicalize --split-input-file | FileCheck %s --check-prefix=PROGRAM
+
+#matrix = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
+#panels = #tile.panels<columns = 128, stride = 136>
+
+// A layer with few outputs is cut for clusters of four blocks; there are
+// schedules for up to 8, 16 and 32 rows and one for any number.
+
+// DOC
+// CHECK-LABEL: func @layer
+//       CHECK:   weft.dispatch "o_proj"
+//  CHECK-SAME:     schedules = [#tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 32, cluster = 4, column_warps = 4, step_warps = 2>,
+//  CHECK-SAME:       most_rows = 16, rows = 16,
+//  CHECK-SAME:       most_rows = 32, rows = 32,
+//  CHECK-SAME:       most_rows = 0, rows = 64, columns = 128, step = 128, slots = 3, ranges = 32, cluster = 4,
+
+// The launch names the programs for few rows; the program's columns are divided
+// among the clusters and its rows into tiles.
+
+// PROGRAM: tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"32", 1>]
+// PROGRAM:   tile.kernel @sm_90a {{.*}} attributes {constants = array<i64: 1>, schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8,
+// PROGRAM:     tile.fold
+// PROGRAM:       tile.load %{{.*}} rows %{{.*}} -> tensor<8x128xbf16>
+// PROGRAM:       tile.load %{{.*}} columns %{{.*}} dims [1, 0] {{.*}} -> tensor<128x128xbf16>
+// PROGRAM:       tile.mma tensor
+// PROGRAM:     tile.share %{{.*}} round %{{.*}} : tensor<8x128xf32> -> tensor<8x32xf32>
+// PROGRAM:     tile.store %{{.*}} rows %{{.*}} columns
+// PROGRAM: tile.program @linear_3 symbols ["rows"] grid [#tile.extent<"rows", 64>, #tile.extent<"32", 1>]
+// PROGRAM: tile.launch @linear_3 "o_proj"{{.*}} variants = [#tile.variant<@linear, 8>, #tile.variant<@linear_1, 16>, #tile.variant<@linear_2, 32>]
+func.func @layer(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<32x16x32x8xbf16>, %r: tensor<?x512xbf16> {weft.name = "r", weft.symbols = ["tokens"]}) -> tensor<?x512xbf16> {
+  %0 = weft.dispatch "norm" (%a = %x : tensor<?x256xbf16>) attributes {result_layouts = [#panels], schedules = [#matrix]} -> (tensor<?x256xbf16>) {
+    %1 = arith.addf %a, %a : tensor<?x256xbf16>
+    weft.yield %1 : tensor<?x256xbf16>
+  }
+  %2 = weft.dispatch "o_proj" (%a = %0 : tensor<?x256xbf16>, %b = %w : tensor<32x16x32x8xbf16>, %c = %r : tensor<?x512xbf16>) attributes {input_layouts = [#panels, unit, unit], schedules = [#matrix]} -> (tensor<?x512xbf16>) {
+    %3 = weft.linear %a, %b layout fragments : (tensor<?x256xbf16>, tensor<32x16x32x8xbf16>) -> tensor<?x512xbf16>
+    %4 = arith.addf %c, %3 : tensor<?x512xbf16>
+    weft.yield %4 : tensor<?x512xbf16>
+  }
+  return %2 : tensor<?x512xbf16>
+}
+
+// -----
+
+// Without panels, or before sm_90, the schedule stays.
+
+#old = #tile.cuda_schedule<level = "sm_80", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
+#matrix = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
+#panels = #tile.panels<columns = 128, stride = 136>
+
+// CHECK-LABEL: func @others
+//   CHECK-NOT:   stream_schedule
+func.func @others(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<32x16x32x8xbf16>) -> (tensor<?x512xbf16>, tensor<?x512xbf16>) {
+  %0 = weft.dispatch "plain" (%a = %x : tensor<?x256xbf16>, %b = %w : tensor<32x16x32x8xbf16>) attributes {schedules = [#matrix]} -> (tensor<?x512xbf16>) {
+    %1 = weft.linear %a, %b layout fragments : (tensor<?x256xbf16>, tensor<32x16x32x8xbf16>) -> tensor<?x512xbf16>
+    weft.yield %1 : tensor<?x512xbf16>
+  }
+  %2 = weft.dispatch "input" (%a = %x : tensor<?x256xbf16>) attributes {result_layouts = [#panels], schedules = [#old]} -> (tensor<?x256xbf16>) {
+    %3 = arith.addf %a, %a : tensor<?x256xbf16>
+    weft.yield %3 : tensor<?x256xbf16>
+  }
+  %4 = weft.dispatch "old" (%a = %2 : tensor<?x256xbf16>, %b = %w : tensor<32x16x32x8xbf16>) attributes {input_layouts = [#panels, unit], schedules = [#old]} -> (tensor<?x512xbf16>) {
+    %5 = weft.linear %a, %b layout fragments : (tensor<?x256xbf16>, tensor<32x16x32x8xbf16>) -> tensor<?x512xbf16>
+    weft.yield %5 : tensor<?x512xbf16>
+  }
+  return %0, %4 : tensor<?x512xbf16>, tensor<?x512xbf16>
+}

@@ -1,0 +1,69 @@
+// RUN: weft-opt %s --weft-pipeline-folds --canonicalize --cse --split-input-file | FileCheck %s
+
+// One warp copies pieces of the weight and the input, eight multiply. The first
+// pieces of the weight come before the wait for earlier kernels; the two blocks
+// of a cluster have half of the 4 steps each.
+
+// DOC
+// CHECK-LABEL: tile.kernel @sm_90a
+//       CHECK:   %[[RING:.*]] = tile.channel slots 6 : <memref<8x128xbf16, #tile.panels<columns = 128, stride = 136>>, memref<128x128xbf16, #tile.fragments>>
+//       CHECK:   %[[RANK:.*]] = tile.cluster_rank
+//       CHECK:   tile.role "math" warps 8 {
+//       CHECK:     tile.wait_dependency
+//       CHECK:     scf.for
+//       CHECK:       %[[SUM:.*]] = scf.for {{.*}} -> (tensor<8x128xf32, #tile.accumulator>)
+//       CHECK:         tile.consume %[[RING]][%{{.*}}] (%[[X:.*]]: memref<8x128xbf16, {{.*}}>, %[[W:.*]]: memref<128x128xbf16, #tile.fragments>)
+//       CHECK:           %[[A:.*]] = tile.load %[[X]]
+//       CHECK:           %[[B:.*]] = tile.load %[[W]]{{.*}} dims [1, 0]
+//       CHECK:           tile.mma tensor %[[A]], %[[B]]
+//       CHECK:       tile.share %[[SUM]] round
+//       CHECK:       tile.store
+//       CHECK:   tile.role "load" warps 1 {
+//       CHECK:     tile.produce early %[[RING]]
+//       CHECK:       tile.copy %{{.*}} rows
+//       CHECK:       tile.copy constant %{{.*}} rows
+//       CHECK:     tile.wait_dependency
+//       CHECK:     tile.produce late %[[RING]]
+//       CHECK:     tile.produce all %[[RING]]
+#schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 2, column_warps = 4, step_warps = 2>
+tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"2", 1>] {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %c128 = arith.constant 128 : index
+    %c256 = arith.constant 256 : index
+    %c512 = arith.constant 512 : index
+    %zero = arith.constant dense<0.0> : tensor<8x128xf32>
+    %begin = arith.muli %i, %c256 : index
+    %end = arith.addi %begin, %c256 : index
+    scf.for %c = %begin to %end step %c128 {
+      %d = arith.subi %c, %begin : index
+      %round = arith.divui %d, %c128 : index
+      %sum = tile.fold %k = %c0 to %c512 step %c128 merge add init (%s = %zero : tensor<8x128xf32>) {
+        %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>> -> tensor<8x128xbf16>
+        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32>
+        tile.yield %m : tensor<8x128xf32>
+      }
+      %rank = tile.cluster_rank
+      %offset = arith.muli %rank, %c64 : index
+      %first = arith.addi %c, %offset : index
+      %part = tile.share %sum round %round : tensor<8x128xf32> -> tensor<8x64xf32>
+      %half = arith.truncf %part : tensor<8x64xf32> to tensor<8x64xbf16>
+      tile.store %half, %y[%c0, %first] rows %rows : tensor<8x64xbf16>, memref<?x512xbf16>
+    }
+    tile.return
+  }
+}
+
+// -----
+
+// Kernels with other schedules stay as they are.
+
+// CHECK-LABEL: tile.kernel @plain
+//   CHECK-NOT:   tile.role
+tile.program @other symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @plain level "sm_90a" (%x: memref<8x8xf32>) symbols () item (%i) {
+    tile.return
+  }
+}
