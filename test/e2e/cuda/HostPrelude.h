@@ -101,6 +101,7 @@ template <class V> V load(const void *p) { return *static_cast<const V *>(p); }
 template <class V> V load_read_only(const void *p) { return load<V>(p); }
 template <class V> V load_stream(const void *p) { return load<V>(p); }
 template <class V> V load_keep(const void *p) { return load<V>(p); }
+template <class V> V load_l2(const void *p) { return load<V>(p); }
 template <class V> V load_shared(u32 p) { return load<V>(shared_memory + p); }
 template <class V> void store(void *p, V value) {
   *static_cast<V *>(p) = value;
