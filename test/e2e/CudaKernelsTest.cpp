@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 using namespace weft;
 using namespace weft::e2e;
@@ -33,13 +34,20 @@ const fs::path &getFolder() {
   return scratch.path;
 }
 
+void skipWithoutNvrtc() {
+  auto nvrtc = Nvrtc::load();
+  if (!nvrtc)
+    GTEST_SKIP() << nvrtc.getStatus().getMessage();
+}
+
 class CudaKernels : public testing::TestWithParam<std::string> {
 protected:
-  void SetUp() override {
-    auto nvrtc = Nvrtc::load();
-    if (!nvrtc)
-      GTEST_SKIP() << nvrtc.getStatus().getMessage();
-  }
+  void SetUp() override { skipWithoutNvrtc(); }
+};
+
+class StreamedKernels : public testing::Test {
+protected:
+  void SetUp() override { skipWithoutNvrtc(); }
 };
 
 void checkCode(const rt::Kernel &kernel, const rt::Code &code,
@@ -80,6 +88,46 @@ TEST_P(CudaKernels, CompileForEveryArchitecture) {
     checkCode(kernel, kernel.code[2], Kind::Cubin, "sm_90a");
     checkCode(kernel, kernel.code[3], Kind::CudaSource, "sm_90a");
   }
+}
+
+/// A shape that fits streamed weights: 16 bits, inputs in 128s.
+constexpr const char *streamedConfig = R"({
+  "model_type": "llama", "vocab_size": 512, "hidden_size": 256,
+  "intermediate_size": 512, "num_hidden_layers": 1, "num_attention_heads": 4,
+  "num_key_value_heads": 2, "max_position_embeddings": 512,
+  "rms_norm_eps": 1e-5, "hidden_act": "silu", "tie_word_embeddings": false,
+  "torch_dtype": "bfloat16"
+})";
+
+TEST_F(StreamedKernels, CompileForHopper) {
+  fs::path config = getFolder() / "streamed.json";
+  std::ofstream(config) << streamedConfig;
+  fs::path file = getFolder() / "streamed.weft";
+  auto [output, status] = test::runCommand(
+      std::string(WEFT_COMPILE) + " --synthesize " + config.string() +
+      " --target=cuda:sm_90a --strip-ir --kernel-cache " +
+      (getFolder() / "cache").string() + " -o " + file.string());
+  ASSERT_EQ(status, 0) << output;
+  auto artifact = rt::Artifact::open(file.string());
+  ASSERT_TRUE(artifact) << artifact.getStatus().getMessage();
+  const rt::Plan &plan = (*artifact)->getPlan();
+  int linears = 0;
+  for (const rt::Command &command : plan.entries.at(0).commands) {
+    if (!plan.kernels[command.kernel].program.starts_with("linear"))
+      continue;
+    ++linears;
+    ASSERT_EQ(command.variants.size(), 3u) << command.label;
+    const int64_t limits[] = {8, 16, 32};
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(command.variants[i].limit, limits[i]);
+      const rt::Kernel &kernel = plan.kernels[command.variants[i].kernel];
+      checkCode(kernel, kernel.code[0], rt::Code::Kind::Cubin, "sm_90a");
+      EXPECT_TRUE(kernel.code[0].launch.dependentLaunch);
+      EXPECT_EQ(kernel.code[0].launch.threads, 288u);
+    }
+  }
+  // Query/key/value, output, gate and up, down, head.
+  EXPECT_EQ(linears, 5);
 }
 
 std::vector<std::string> listModels() {
