@@ -1,7 +1,9 @@
 //===- BuildHeadsKernel.cpp - Head norms, rotary embedding, cache append --===//
 //
-// Item = token. Operations in order, each over all heads of the token; a value
-// that another operation of the kernel reads is kept in scratch memory.
+// Item = token, or (token, head) where an item is a block of threads: heads are
+// independent of each other. Operations in order, each over the heads of the
+// item; a value that another operation of the kernel reads is kept in scratch
+// memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +13,11 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::kernel;
 
+/// What the operation works on: [tokens, heads, size].
+static Value getHeadsInput(Operation *op) {
+  return isa<CacheAppendOp>(op) ? op->getOperand(1) : op->getOperand(0);
+}
+
 namespace {
 
 class HeadsKernel {
@@ -18,9 +25,15 @@ public:
   explicit HeadsKernel(KernelBuilder &k) : k(k) {}
 
   LogicalResult build() {
+    if (k.schedule.hasSeveralItems()) {
+      token = k.item();
+    } else {
+      int64_t most = getMostHeads(k.dispatch);
+      token = k.div(k.item(), most);
+      ownHead = k.rem(k.item(), most);
+    }
     for (Operation *op : k.getOps()) {
-      Value input =
-          isa<CacheAppendOp>(op) ? op->getOperand(1) : op->getOperand(0);
+      Value input = getHeadsInput(op);
       auto type = cast<RankedTensorType>(input.getType());
       heads = type.getDimSize(1);
       size = type.getDimSize(2);
@@ -30,7 +43,7 @@ public:
         continue;
       }
       RowView to = place(op->getResult(0));
-      k.forLoop(k.index(0), k.index(heads), 1, [&](Value head) {
+      forHeads([&](Value head) {
         Value tile = loadHead(from, head);
         Value result = isa<RmsNormOp>(op) ? norm(cast<RmsNormOp>(op), tile)
                                           : rotate(cast<RopeOp>(op), tile);
@@ -41,6 +54,15 @@ public:
   }
 
 private:
+  /// Every head of the token, or the item's own if the operation has it.
+  void forHeads(function_ref<void(Value)> body) {
+    if (!ownHead)
+      return k.forLoop(k.index(0), k.index(heads), 1, body);
+    Value isInside = k.create<arith::CmpIOp>(arith::CmpIPredicate::slt, ownHead,
+                                             k.index(heads));
+    k.ifThen(isInside, [&] { body(ownHead); });
+  }
+
   /// Where a value lies: in scratch if an earlier operation put it there.
   RowView viewOf(Value value) {
     auto it = placed.find(value);
@@ -48,7 +70,7 @@ private:
   }
 
   Value rowOf(const RowView &view) {
-    return view.matrix.getDefiningOp<tile::ScratchOp>() ? k.index(0) : k.item();
+    return view.matrix.getDefiningOp<tile::ScratchOp>() ? k.index(0) : token;
   }
 
   Value loadHead(const RowView &view, Value head) {
@@ -122,7 +144,7 @@ private:
 
   Value loadAngles(Value table, int64_t half) {
     RowView view = k.getView(table);
-    return k.load(view.matrix, {k.item(), k.index(view.offset)}, {1, half});
+    return k.load(view.matrix, {token, k.index(view.offset)}, {1, half});
   }
 
   Value slice(Value tile, int64_t offset, int64_t width, int64_t stride) {
@@ -136,9 +158,9 @@ private:
     Value cache = k.getOutput(op.getResult());
     int64_t blockSize =
         cast<MemRefType>(cache.getType()).getDimSize(isKey ? 3 : 2);
-    Value slot = k.loadIndex(k.getArgument(op.getSlots()), {k.item()});
+    Value slot = k.loadIndex(k.getArgument(op.getSlots()), {token});
     Value block = k.div(slot, blockSize), position = k.rem(slot, blockSize);
-    k.forLoop(k.index(0), k.index(heads), 1, [&](Value head) {
+    forHeads([&](Value head) {
       Value tile = loadHead(from, head);
       if (isKey)
         k.store(tile, cache, {block, head, k.index(0), position}, Value(),
@@ -152,9 +174,21 @@ private:
   KernelBuilder &k;
   llvm::DenseMap<Value, RowView> placed;
   int64_t heads = 0, size = 0;
+  Value token;
+  Value ownHead; ///< Of the item; null: it has all heads.
 };
 
 } // namespace
+
+int64_t kernel::getMostHeads(DispatchOp dispatch) {
+  int64_t most = 1;
+  for (Operation &op : dispatch.getBlock().without_terminator())
+    if (isa<RmsNormOp, RopeOp, CacheAppendOp>(op))
+      most = std::max(
+          most,
+          cast<RankedTensorType>(getHeadsInput(&op).getType()).getDimSize(1));
+  return most;
+}
 
 LogicalResult kernel::buildHeadsKernel(KernelBuilder &k) {
   return HeadsKernel(k).build();

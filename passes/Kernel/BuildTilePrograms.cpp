@@ -81,6 +81,8 @@ ProgramShape getShape(DispatchOp dispatch, ArrayAttr schedules) {
   } else if (root) {
     shape.build = buildHeadsKernel;
     extent(rowsSymbol, 1);
+    if (!schedule.hasSeveralItems())
+      extent(count(getMostHeads(dispatch)), 1);
   } else {
     extent(rowsSymbol, 1);
   }

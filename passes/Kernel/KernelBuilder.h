@@ -89,6 +89,9 @@ mlir::LogicalResult buildMatrixKernel(KernelBuilder &k);
 mlir::LogicalResult buildStreamKernel(KernelBuilder &k);
 mlir::LogicalResult buildRowsKernel(KernelBuilder &k);
 mlir::LogicalResult buildHeadsKernel(KernelBuilder &k);
+
+/// The most heads that an operation of a heads kernel has.
+int64_t getMostHeads(DispatchOp dispatch);
 mlir::LogicalResult buildAttentionKernel(KernelBuilder &k);
 
 } // namespace weft::kernel
