@@ -59,6 +59,7 @@ static void buildKernel(OpPassManager &manager, const CompileOptions &options) {
   manager.addPass(kernel::createChooseSchedules(schedules));
   manager.addPass(kernel::createAssignLayouts());
   manager.addPass(kernel::createChooseStreamSchedules());
+  manager.addPass(kernel::createChooseFlashSchedules());
   manager.addPass(kernel::createBuildTilePrograms());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

@@ -140,6 +140,54 @@ def Tile_StreamScheduleAttr : AttrDef<Tile_Dialect, "StreamSchedule",
   }];
 }
 
+def Tile_FlashScheduleAttr : AttrDef<Tile_Dialect, "FlashSchedule",
+                                     [Tile_ScheduleInterface]> {
+  let mnemonic = "flash_schedule";
+  let summary = "attention on tensor cores";
+  let description = [{
+    A work item is up to `rows` (token, query head) pairs of one sequence and key
+    head. `key_warps` warps divide each block of `keys` keys, of which `stages`
+    are under way or in use. The blocks of keys are dealt out to `splits` states,
+    block b to state b % `splits`, which are merged in ascending order: what a
+    row gives depends on its own keys only. A cluster of `cluster` blocks, 1 or
+    `splits`, computes the states of a work item.
+
+    `most_rows` is as in `#tile.stream_schedule`.
+  }];
+  let parameters = (ins
+    StringRefParameter<"GPU architecture">:$level,
+    "int64_t":$most_rows,
+    "int64_t":$rows, "int64_t":$keys, "int64_t":$key_warps,
+    "int64_t":$stages, "int64_t":$splits, "int64_t":$cluster);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool hasSeveralItems() const { return false; }
+    int64_t getColumns() const { return getKeys(); }
+    int64_t getUnroll() const { return getKeys(); }
+    int64_t getRowColumns() const { return getKeys(); }
+    int64_t getRowPanels() const { return 1; }
+    int64_t getRowUnroll() const { return getKeys(); }
+    int64_t getRowBlock() const { return 1; }
+    int64_t getColumnBlock() const { return 1; }
+    MmaInstruction getMma() const { return MmaInstruction::Tensor; }
+  }];
+}
+
+def Tile_WarpTileAttr : AttrDef<Tile_Dialect, "WarpTile"> {
+  let mnemonic = "warp_tile";
+  let summary = "encoding of a tile of 16 rows that warps hold";
+  let description = [{
+    Each warp holds the tile as mma.sync gives and takes it. `#tile.warp_tile<4>`
+    is a tile whose columns four warps divide. Of `#tile.warp_tile<1>` every warp
+    has all columns: its own copy, or, of the state of a fold whose steps the
+    warps divide, what its part gives.
+  }];
+  let parameters = (ins "int64_t":$column_warps);
+  let assemblyFormat = "`<` $column_warps `>`";
+  let genVerifyDecl = 1;
+}
+
 def Tile_VariantAttr : AttrDef<Tile_Dialect, "Variant"> {
   let mnemonic = "variant";
   let summary = "another program of a launch, for few rows";

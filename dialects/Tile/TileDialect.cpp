@@ -84,3 +84,36 @@ LogicalResult StreamScheduleAttr::verify(
                        << slots << ", " << ranges << " and " << cluster;
   return success();
 }
+
+LogicalResult
+FlashScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                          StringRef, int64_t mostRows, int64_t rows,
+                          int64_t keys, int64_t keyWarps, int64_t stages,
+                          int64_t splits, int64_t cluster) {
+  if (mostRows < 0)
+    return emitError() << "a schedule is for a number of rows or, with 0, for "
+                          "any, found "
+                       << mostRows;
+  if (rows != 16)
+    return emitError() << "a tile of attention has 16 rows, found " << rows;
+  if (keyWarps < 1 || keyWarps > 8 || keys <= 0 || keys % (16 * keyWarps) != 0)
+    return emitError()
+           << "expected 1 to 8 key warps with 16 keys of a block or "
+              "a multiple each, found "
+           << keyWarps << " for " << keys << " keys";
+  if (stages < 2 || splits < 1 || splits > 8)
+    return emitError() << "expected 2 stages or more and 1 to 8 splits, found "
+                       << stages << " and " << splits;
+  if (cluster != 1 && cluster != splits)
+    return emitError() << "a cluster has 1 block or one for each of the "
+                       << splits << " splits, found " << cluster;
+  return success();
+}
+
+LogicalResult WarpTileAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t columnWarps) {
+  if (columnWarps < 1)
+    return emitError() << "columns are divided among 1 warp or more, found "
+                       << columnWarps;
+  return success();
+}

@@ -393,6 +393,7 @@ def Tile_JoinOp : Tile_Op<"join", [Pure]> {
   let hasVerifier = 1;
 }
 
+include "dialects/Tile/TileAttentionOps.td"
 include "dialects/Tile/TilePipelineOps.td"
 
 #endif // WEFT_DIALECTS_TILE_OPS_TD

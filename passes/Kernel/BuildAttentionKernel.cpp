@@ -21,6 +21,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Kernel/AttentionMask.h"
 #include "passes/Kernel/KernelBuilder.h"
 
 #include <array>
@@ -213,17 +214,7 @@ private:
 
   /// The range of key blocks that positions `first` to `last` see.
   std::pair<Value, Value> getBlocks(Value first, Value last) {
-    Value upper = sequenceLength;
-    if (op.getCausal())
-      upper = k.min(upper, k.add(last, k.index(1)));
-    Value lowerBlock = k.index(0);
-    if (op.getWindow()) {
-      Value lower = k.max(
-          k.sub(first, k.index(static_cast<int64_t>(*op.getWindow()) - 1)),
-          k.index(0));
-      lowerBlock = k.div(lower, block);
-    }
-    return {lowerBlock, k.create<arith::CeilDivUIOp>(upper, k.index(block))};
+    return getKeyBlocks(k, op, block, sequenceLength, first, last);
   }
 
   /// (m, l, o) before the first key.
@@ -267,7 +258,8 @@ private:
     score = k.scale(score, op.getScale().convertToDouble());
     if (op.getSoftcap())
       score = k.softcap(score, op.getSoftcap()->convertToDouble());
-    Value visible = buildMask(shape, number, positions);
+    Value visible =
+        buildKeyMask(k, op, block, sequenceLength, number, positions);
     score = k.create<arith::SelectOp>(
         visible, score,
         k.constant(shape, -std::numeric_limits<double>::infinity()));
@@ -319,28 +311,6 @@ private:
     return {k.load(keys, {zero, zero, zero}, {size, block}),
             k.load(valueView.matrix, {row, column(valueView)}, {block, size},
                    valid)};
-  }
-
-  Value buildMask(ArrayRef<int64_t> shape, Value number, Value positions) {
-    auto i32 = k.tileType(shape, k.builder.getI32Type());
-    Value keyPositions =
-        k.create<tile::IotaOp>(i32, k.toI32(k.mul(number, block)), 1);
-    Value length = k.create<tile::SplatOp>(i32, k.toI32(sequenceLength));
-    Value visible = k.create<arith::CmpIOp>(arith::CmpIPredicate::slt,
-                                            keyPositions, length);
-    auto also = [&](Value condition) {
-      visible = k.create<arith::AndIOp>(visible, condition);
-    };
-    if (op.getCausal())
-      also(k.create<arith::CmpIOp>(arith::CmpIPredicate::sle, keyPositions,
-                                   positions));
-    if (op.getWindow()) {
-      Value distance = k.create<arith::SubIOp>(positions, keyPositions);
-      also(k.create<arith::CmpIOp>(
-          arith::CmpIPredicate::slt, distance,
-          k.constantI32(shape, static_cast<int32_t>(*op.getWindow()))));
-    }
-    return visible;
   }
 
   KernelBuilder &k;

@@ -72,8 +72,9 @@ ProgramShape getShape(DispatchOp dispatch, ArrayAttr schedules) {
     extent(count(lastSize(grouped.getExperts())) + "*" + rowsSymbol.str(), 1);
     extent(count(lastSize(grouped.getResult())), schedule.getColumnBlock());
   } else if (auto attention = dyn_cast_or_null<AttentionOp>(root)) {
-    shape.build = buildAttentionKernel;
-    shape.ranged = true;
+    bool isFlash = isa<tile::FlashScheduleAttr>(schedule);
+    shape.build = isFlash ? buildFlashKernel : buildAttentionKernel;
+    shape.ranged = !isFlash;
     extent(rowsSymbol, schedule.getRowBlock());
     extent(count(attention.getKeyHeads()), 1);
     if (attention.isPaged())
@@ -229,6 +230,8 @@ LogicalResult verifyLayouts(DispatchOp dispatch) {
 
 /// Rows that a schedule is for at most; 0: any number.
 int64_t getMostRows(Attribute schedule) {
+  if (auto flash = dyn_cast<tile::FlashScheduleAttr>(schedule))
+    return flash.getMostRows();
   auto stream = dyn_cast<tile::StreamScheduleAttr>(schedule);
   return stream ? stream.getMostRows() : 0;
 }

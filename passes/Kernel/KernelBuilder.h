@@ -93,6 +93,7 @@ mlir::LogicalResult buildHeadsKernel(KernelBuilder &k);
 /// The most heads that an operation of a heads kernel has.
 int64_t getMostHeads(DispatchOp dispatch);
 mlir::LogicalResult buildAttentionKernel(KernelBuilder &k);
+mlir::LogicalResult buildFlashKernel(KernelBuilder &k);
 
 } // namespace weft::kernel
 

@@ -19,6 +19,7 @@
 #include "dialects/Cuda/CudaDialect.h"
 #include "dialects/Tile/TileDialect.h"
 #include "passes/Kernel/CudaArch.h"
+#include "passes/Kernel/FlashMemory.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/MapVector.h"
@@ -26,6 +27,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 
 namespace weft::tile {
 
@@ -124,6 +126,54 @@ struct CudaShare {
       done; ///< mbarriers that all blocks of a cluster arrive at.
 };
 
+//===----------------------------------------------------------------------===//
+// Attention on tensor cores
+//===----------------------------------------------------------------------===//
+
+/// The encoding of a tile that warps hold, else null.
+WarpTileAttr getWarpTile(mlir::Type type);
+/// Whether the operation is lowered in its own way when its result is a tile
+/// that warps hold; others are the same on every thread's registers.
+bool isOnWarpTiles(mlir::Operation *op);
+
+/// Where a thread stands, i32: lane = 4 * group + inGroup.
+struct LanePosition {
+  mlir::Value warp, lane, group, inGroup;
+};
+
+/// A fold with merge softmax whose state warps hold, and what it needs.
+bool isFlashFold(FoldOp fold);
+FlashMemory getFlashMemory(FoldOp fold, FlashScheduleAttr schedule);
+
+/// A step of a fold and the split that it belongs to, i32.
+struct FlashPlace {
+  mlir::Value split, step;
+};
+
+/// The steps [first, last) of a fold, i32, step n in split n % splits.
+struct FlashSteps {
+  int64_t splits;
+  mlir::Value first, last;
+  mlir::Value aligned; ///< `first` rounded down to a multiple of `splits`.
+  FlashPlace begin;    ///< Of this block.
+  mlir::Value count;   ///< Steps of this block.
+};
+
+/// A row of a softmax state without its values, f32.
+struct SoftmaxRow {
+  mlir::Value maximum, sum;
+};
+
+/// Two rows merged: the values are left * left values + right * right values.
+struct SoftmaxMerge {
+  SoftmaxRow row;
+  mlir::Value left, right;
+};
+
+/// A vector of some consecutive elements of another one.
+mlir::Value sliceVector(mlir::ImplicitLocOpBuilder &b, mlir::Value vector,
+                        int64_t first, int64_t count);
+
 class CudaTileEmitter {
 public:
   /// `kernel` is the tile kernel; `builder` stands where its code goes.
@@ -161,6 +211,61 @@ private:
   void emitBarrier();
   mlir::Value mapToCluster(mlir::Value pointer, mlir::Value rank);
   void arriveAt(mlir::Value barrier, mlir::Value rank);
+
+  // Tiles that warps hold.
+  mlir::Type convertWarpTile(mlir::RankedTensorType type);
+  const LanePosition &lanePosition();
+  mlir::Value warpPart(int64_t columnWarps, int64_t size);
+  std::pair<mlir::Value, mlir::Value> warpElement(mlir::RankedTensorType type,
+                                                  int64_t reg);
+  mlir::LogicalResult emitOnWarpTiles(mlir::Operation *op);
+  mlir::LogicalResult emitWarpBroadcast(BroadcastOp op);
+  mlir::LogicalResult emitWarpReduce(ReduceOp op);
+  mlir::LogicalResult emitWarpMma(MmaOp op);
+  mlir::LogicalResult emitLoadHeads(LoadHeadsOp op);
+  mlir::LogicalResult emitStoreHeads(StoreHeadsOp op);
+  mlir::Value elementOffset(const CudaView &view, mlir::Value row,
+                            mlir::Value column);
+  std::pair<mlir::Value, mlir::Value>
+  headPlace(mlir::Value tileRow, mlir::Value row, mlir::Value column,
+            int64_t heads, int64_t headSize);
+
+  // Softmax folds that warps and splits cut.
+  struct StepAddresses;
+  mlir::LogicalResult emitFlashFold(FoldOp op);
+  mlir::LogicalResult emitFlashStep(FoldOp op, const StepAddresses &addresses,
+                                    const FlashSteps &steps,
+                                    mlir::scf::ForOp loop, size_t stateSize);
+  mlir::LogicalResult emitShareSoftmax(ShareSoftmaxOp op);
+  FlashSteps getFlashSteps(FoldOp op);
+  mlir::Value splitBegin(const FlashSteps &steps, mlir::Value split);
+  FlashPlace splitFrom(const FlashSteps &steps, mlir::Value split);
+  FlashPlace nextStep(const FlashSteps &steps, const FlashPlace &place);
+  mlir::FailureOr<StepAddresses> getStepAddresses(FoldOp op);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  emitStepAddresses(FoldOp op, const StepAddresses &addresses,
+                    mlir::Value step);
+  mlir::LogicalResult emitStepCopies(const StepAddresses &addresses,
+                                     mlir::ValueRange operands,
+                                     mlir::Value slot);
+  void emitEmptyState();
+  void emitSplitEnd(mlir::ValueRange state, mlir::Value slot);
+  mlir::Value statePointer(int64_t offset);
+  void forStateRows(mlir::Value count, int64_t step,
+                    llvm::function_ref<void(mlir::Value row)> body);
+  void storeWarpStates(mlir::ValueRange state, mlir::Value slotStart);
+  void mergeRowStates(mlir::Value row, mlir::Value slotStart);
+  void mergeRowValues(mlir::Value row, mlir::Value slotStart);
+  mlir::Value loadF32(mlir::Value pointer, mlir::Value at, int64_t count = 1);
+  void forStateColumns(llvm::function_ref<void(mlir::Value column)> body);
+  SoftmaxRow loadRowState(mlir::Value pointer, mlir::Value at);
+  void storeRowState(const SoftmaxRow &row, mlir::Value pointer,
+                     mlir::Value at);
+  SoftmaxMerge mergeRows(const SoftmaxRow &a, const SoftmaxRow &c);
+  mlir::Value mergeValues(const SoftmaxMerge &merge, mlir::Value a,
+                          mlir::Value c);
+  mlir::Value exp2Difference(mlir::Value a, mlir::Value c);
+  mlir::Value constantF32(float value);
 
   // Order of memory accesses.
   void beforeRead(mlir::Value view);
@@ -275,6 +380,10 @@ private:
   llvm::DenseMap<mlir::Value, CudaChannel> channels;
   llvm::DenseMap<mlir::Value, SlotPart> slotParts;
   llvm::MapVector<mlir::Operation *, CudaShare> shares;
+  LanePosition lanes;               ///< See lanePosition().
+  std::optional<FlashMemory> flash; ///< Of the kernel's softmax fold.
+  mlir::Value flashSlot;            ///< Of its current step, i32.
+  mlir::Value flashRows;            ///< Rows of the tile in use, i32.
   std::map<std::array<int64_t, 3>, TilePosition> positions;
   std::map<int64_t, mlir::Value> numbers; ///< Constants of type i32.
 };

@@ -83,6 +83,8 @@ Type CudaTileEmitter::convert(Type type) {
   if (isa_and_nonnull<AccumulatorAttr>(tile.getEncoding()))
     return VectorType::get(4 * accumulatorLayout(type).count(),
                            tile.getElementType());
+  if (getWarpTile(type))
+    return convertWarpTile(tile);
   int64_t registers = layoutOf(type).registers();
   if (registers == 1)
     return tile.getElementType();

@@ -67,6 +67,12 @@ int64_t CudaTileEmitter::getPipelineBytes() {
   kernel.walk([&](ShareOp share) {
     bytes += 2 * getBarrierBytes(1) + getSumBytes(share);
   });
+  if (auto schedule =
+          dyn_cast_or_null<FlashScheduleAttr>(kernel.getScheduleAttr()))
+    kernel.walk([&](FoldOp fold) {
+      if (isFlashFold(fold))
+        bytes += getFlashMemory(fold, schedule).bytes;
+    });
   return llvm::alignTo(bytes, 128);
 }
 
@@ -338,9 +344,8 @@ LogicalResult CudaTileEmitter::emitConsume(ConsumeOp op) {
   return success();
 }
 
-/// A vector of some consecutive elements of another one.
-static Value sliceVector(ImplicitLocOpBuilder &b, Value vector, int64_t first,
-                         int64_t count) {
+Value weft::tile::sliceVector(ImplicitLocOpBuilder &b, Value vector,
+                              int64_t first, int64_t count) {
   SmallVector<Value> elements;
   for (int64_t i = 0; i < count; ++i)
     elements.push_back(vector::ExtractOp::create(b, vector, first + i));

@@ -24,6 +24,11 @@ CudaTileEmitter::CudaTileEmitter(ImplicitLocOpBuilder &builder, KernelOp kernel,
     blockThreads = threads + 32 * StreamScheduleAttr::loadWarps;
     clusterSize = schedule.getCluster();
   }
+  if (auto schedule =
+          dyn_cast_or_null<FlashScheduleAttr>(kernel.getScheduleAttr())) {
+    threads = blockThreads = 32 * schedule.getKeyWarps();
+    clusterSize = schedule.getCluster();
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -46,6 +51,7 @@ static SmallVector<Type> getArgumentTypes(KernelOp kernel, Builder &builder) {
 void CudaTileEmitter::emitArguments(cuda::KernelOp target) {
   llvm::DenseSet<Value> written;
   kernel.walk([&](StoreOp store) { written.insert(store.getView()); });
+  kernel.walk([&](StoreHeadsOp store) { written.insert(store.getView()); });
   for (auto [symbol, argument] :
        llvm::zip(kernel.getSymbolArguments(),
                  target.getBlock().getArguments().drop_front(
@@ -269,6 +275,8 @@ LogicalResult CudaTileEmitter::emitOp(Operation *op) {
           (tile.getRank() == 3 && !isa<LoadOp>(op)))
         return op->emitError("cannot lower a tile of type ")
                << type << "; expected one or two dimensions";
+  if (isOnWarpTiles(op))
+    return emitOnWarpTiles(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](ScratchOp scratch) { return emitScratch(scratch), success(); })
       .Case([&](LoadOp load) { return emitLoad(load); })
@@ -276,6 +284,8 @@ LogicalResult CudaTileEmitter::emitOp(Operation *op) {
       .Case(
           [&](memref::LoadOp load) { return emitElementLoad(load), success(); })
       .Case([&](FoldOp fold) {
+        if (isFlashFold(fold))
+          return emitFlashFold(fold);
         return emitLoop(fold, fold.getLower(), fold.getUpper(), fold.getStep(),
                         fold.getInit(), fold.getBlock());
       })
@@ -284,6 +294,8 @@ LogicalResult CudaTileEmitter::emitOp(Operation *op) {
       .Case([&](ProduceOp produce) { return emitProduce(produce); })
       .Case([&](ConsumeOp consume) { return emitConsume(consume); })
       .Case([&](ShareOp share) { return emitShare(share); })
+      .Case([&](ShareSoftmaxOp share) { return emitShareSoftmax(share); })
+      .Case([&](StoreHeadsOp store) { return emitStoreHeads(store); })
       .Case([&](ClusterRankOp rank) {
         values[rank.getResult()] =
             clusterSize == 1

@@ -65,6 +65,35 @@ def ChooseStreamSchedules : Pass<"weft-choose-stream-schedules"> {
   ];
 }
 
+def ChooseFlashSchedules : Pass<"weft-choose-flash-schedules"> {
+  let summary = "computes attention on tensor cores";
+  let description = [{
+    Gives a `weft.dispatch` of attention `#tile.flash_schedule`s instead of the
+    schedules that work for every shape. Where an architecture has clusters of 8
+    blocks there is one for few rows, in which a cluster divides the keys of each
+    work item, and one for any number, in which a block has them all. Both
+    compute the same in the same order, so the rows of a step do not change what
+    a row gives.
+
+    Stands behind `weft-choose-schedules`, which says the architectures.
+
+    Conditions:
+
+    * the paged form with blocks of 64 positions;
+    * query and cache have the same type, f16 or bf16;
+    * the head size is a multiple of 16 up to 256, and at most 16 query heads
+      share a key head;
+    * two blocks of keys and values fit into the shared memory of every
+      architecture of the dispatch.
+
+    Remarks: none; the attribute is what was decided.
+  }];
+  let dependentDialects = ["::weft::tile::TileDialect"];
+  let statistics = [
+    Statistic<"numFlash", "flash", "Attentions on tensor cores">
+  ];
+}
+
 def PipelineFolds : Pass<"weft-pipeline-folds", "::mlir::ModuleOp"> {
   let summary = "divides a kernel's warps into roles around a ring of tiles";
   let description = [{

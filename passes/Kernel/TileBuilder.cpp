@@ -86,9 +86,13 @@ RankedTensorType TileBuilder::tileType(ArrayRef<int64_t> shape, Type element) {
 }
 
 Value TileBuilder::constant(ArrayRef<int64_t> shape, double value) {
-  auto type = tileType(shape, builder.getF32Type());
+  return constantLike(tileType(shape, builder.getF32Type()), value);
+}
+
+Value TileBuilder::constantLike(Type type, double value) {
+  auto tile = cast<RankedTensorType>(type);
   return create<arith::ConstantOp>(
-      type, DenseElementsAttr::get(type, static_cast<float>(value)));
+      tile, DenseElementsAttr::get(tile, static_cast<float>(value)));
 }
 
 Value TileBuilder::constantI32(ArrayRef<int64_t> shape, int32_t value) {
@@ -141,8 +145,7 @@ Value TileBuilder::reduce(tile::Reduction kind, Value tile) {
 Value TileBuilder::scale(Value tile, double factor) {
   if (factor == 1.0)
     return tile;
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(tile.getType()).getShape();
-  return create<arith::MulFOp>(tile, constant(shape, factor));
+  return create<arith::MulFOp>(tile, constantLike(tile.getType(), factor));
 }
 
 //===----------------------------------------------------------------------===//

@@ -45,6 +45,8 @@ public:
   mlir::RankedTensorType tileType(mlir::ArrayRef<int64_t> shape,
                                   mlir::Type element);
   mlir::Value constant(mlir::ArrayRef<int64_t> shape, double value);
+  /// Of an f32 tile type, which may have an encoding.
+  mlir::Value constantLike(mlir::Type type, double value);
   mlir::Value constantI32(mlir::ArrayRef<int64_t> shape, int32_t value);
   /// The tile as f32, and an f32 tile rounded to `element`.
   mlir::Value toF32(mlir::Value tile);

@@ -130,6 +130,64 @@ TEST_F(StreamedKernels, CompileForHopper) {
   EXPECT_EQ(linears, 5);
 }
 
+struct HeadShape {
+  int size, queryHeads, keyHeads;
+};
+
+class AttentionKernels : public testing::TestWithParam<HeadShape> {
+protected:
+  void SetUp() override { skipWithoutNvrtc(); }
+};
+
+TEST_P(AttentionKernels, CompileForAmpereAndHopper) {
+  auto [size, queryHeads, keyHeads] = GetParam();
+  std::string name = "attention" + std::to_string(size);
+  fs::path config = getFolder() / (name + ".json");
+  std::ofstream(config)
+      << R"({"model_type": "llama", "vocab_size": 512, "hidden_size": 128,
+             "intermediate_size": 256, "num_hidden_layers": 1,
+             "max_position_embeddings": 512, "rms_norm_eps": 1e-5,
+             "hidden_act": "silu", "torch_dtype": "bfloat16", "head_dim": )"
+      << size << R"(, "num_attention_heads": )" << queryHeads
+      << R"(, "num_key_value_heads": )" << keyHeads << "}";
+  fs::path file = getFolder() / (name + ".weft");
+  auto [output, status] = test::runCommand(
+      std::string(WEFT_COMPILE) + " --synthesize " + config.string() +
+      " --target=cuda:sm_80,sm_90a --strip-ir --kernel-cache " +
+      (getFolder() / "cache").string() + " -o " + file.string());
+  ASSERT_EQ(status, 0) << output;
+  auto artifact = rt::Artifact::open(file.string());
+  ASSERT_TRUE(artifact) << artifact.getStatus().getMessage();
+  const rt::Plan &plan = (*artifact)->getPlan();
+  int attentions = 0;
+  for (const rt::Command &command : plan.entries.at(0).commands) {
+    if (plan.kernels[command.kernel].program != "attention")
+      continue;
+    ++attentions;
+    ASSERT_EQ(command.variants.size(), 1u);
+    const rt::Kernel &any = plan.kernels[command.kernel],
+                     &few = plan.kernels[command.variants[0].kernel];
+    for (const rt::Kernel *kernel : {&any, &few}) {
+      EXPECT_NE(kernel->schedule.find("flash_schedule"), std::string::npos);
+      checkCode(*kernel, kernel->code[0], rt::Code::Kind::Cubin, "sm_80");
+      checkCode(*kernel, kernel->code[2], rt::Code::Kind::Cubin, "sm_90a");
+      EXPECT_EQ(kernel->code[0].launch.clusterSize, 1u);
+    }
+    EXPECT_EQ(any.code[2].launch.clusterSize, 1u);
+    EXPECT_EQ(few.code[2].launch.clusterSize, 8u);
+  }
+  EXPECT_EQ(attentions, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AttentionKernels,
+                         testing::Values(HeadShape{64, 10, 2},
+                                         HeadShape{80, 6, 1},
+                                         HeadShape{128, 14, 2},
+                                         HeadShape{256, 4, 4}),
+                         [](const auto &info) {
+                           return "HeadsOf" + std::to_string(info.param.size);
+                         });
+
 std::vector<std::string> listModels() {
   std::vector<std::string> models = familyNames();
   models.push_back("stories260k");

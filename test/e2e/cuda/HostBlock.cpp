@@ -2,6 +2,7 @@
 
 #include "test/e2e/cuda/HostBlock.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -51,6 +52,7 @@ struct Lane {
   void *stack = nullptr;
   State state = State::Ready;
   unsigned given = 0, taken = 0, mask = 0;
+  unsigned numbers[8] = {};
 };
 
 /// Who accessed two bytes last. Numbers of phases are never reused, so what is
@@ -69,6 +71,7 @@ public:
                   long long blocks);
   void stop(State state);
   unsigned exchange(unsigned bits, unsigned mask);
+  weft::host::WarpNumbers gather(const unsigned *numbers, unsigned count);
   void access(uintptr_t address, size_t size, bool isWrite);
 
 private:
@@ -123,6 +126,18 @@ unsigned Grid::exchange(unsigned bits, unsigned mask) {
   lane.mask = mask;
   stop(State::AtWarp);
   return lane.taken;
+}
+
+weft::host::WarpNumbers Grid::gather(const unsigned *numbers, unsigned count) {
+  std::copy_n(numbers, count, lanes[current].numbers);
+  exchange(0, 0);
+  weft::host::WarpNumbers all;
+  unsigned first = current / warpSize * warpSize;
+  for (unsigned lane = 0; lane < warpSize; ++lane)
+    std::copy_n(lanes[first + lane].numbers, 8, all.lanes[lane]);
+  // No lane gives other numbers before all have these.
+  exchange(0, 0);
+  return all;
 }
 
 /// Until every lane of the warp is at a barrier or at its end.
@@ -226,6 +241,11 @@ void __syncwarp() { grid.exchange(0, 0); }
 
 unsigned weft::host::exchange(unsigned bits, unsigned mask) {
   return grid.exchange(bits, mask);
+}
+
+weft::host::WarpNumbers weft::host::gather(const unsigned *numbers,
+                                           unsigned count) {
+  return grid.gather(numbers, count);
 }
 
 const char *weft::host::runGrid(Body body, unsigned threads,

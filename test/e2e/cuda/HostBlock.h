@@ -29,6 +29,14 @@ namespace weft::host {
 /// The bits that the lane with number `lane ^ mask` of the warp gives.
 unsigned exchange(unsigned bits, unsigned mask);
 
+/// Numbers that the lanes of a warp give each other, at most 8 each.
+struct WarpNumbers {
+  unsigned lanes[32][8];
+};
+
+/// What every lane of the warp gives.
+WarpNumbers gather(const unsigned *numbers, unsigned count);
+
 /// The kernel's call with all its arguments.
 struct Body {
   void (*call)(const void *arguments);

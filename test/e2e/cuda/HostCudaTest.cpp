@@ -126,4 +126,39 @@ TEST(HostCudaLayouts, AModelOfFragmentsAndPanelsEqualsTheReference) {
   }
 }
 
+// 16-bit attention takes tensor cores: groups of 1 and 3 heads, with a window
+// and soft caps, over more blocks of keys than there are splits.
+TEST(HostCudaAttention, TensorCoresEqualTheReference) {
+  for (const char *family : {"llama", "gemma2"}) {
+    SCOPED_TRACE(family);
+    reference::RandomOptions options;
+    options.family = family;
+    options.elementType = reference::ElementType::BF16;
+    options.layers = 1;
+    options.hidden = 48;
+    options.heads = 3;
+    options.kvHeads = options.family == "llama" ? 1 : 3;
+    options.headSize = 16;
+    options.maxPositions = 640;
+    if (options.family == "gemma2")
+      options.window = 100;
+    CompileSettings settings;
+    settings.cudaArchs = {"sm_80"};
+    std::string name = std::string(family) + "-attention";
+    plans().compile(name, options, settings);
+    std::shared_ptr<rt::Program> program =
+        load(name, plans().getCheckpoint(name), settings);
+    EXPECT_TRUE(std::ranges::any_of(
+        program->getPlan().kernels, [](const rt::Kernel &kernel) {
+          return kernel.schedule.find("flash_schedule") != std::string::npos;
+        }));
+    PlanModel model(program);
+    auto reference = reference::Transformer::load(plans().getCheckpoint(name));
+    const int64_t lengths[] = {5, 590};
+    EXPECT_LE(relativeError(reference, randomPrompts(lengths, 320, 11),
+                            model.asRunModel()),
+              2e-2);
+  }
+}
+
 } // namespace

@@ -110,6 +110,65 @@ template <class V> void store_shared(u32 p, V value) {
   store<V>(shared_memory + p, value);
 }
 
+// Copies. They are made at once; that they are waited for is not checked.
+
+template <int Bytes> void copy_async(u32 to, const void *from) {
+  using Chunk = Vec<u8, Bytes>;
+  store_shared<Chunk>(to, load<Chunk>(from));
+}
+inline void commit_copies() {}
+template <int Pending> void wait_copies() {}
+
+// Tensor cores. What lane 4 * g + t has: PTX ISA, "Matrix Fragments for
+// mma.m16n8k16".
+
+template <class T> T half_of(u32 pair, int i) {
+  return {u16(pair >> (16 * i))};
+}
+template <int Count> Vec<int, Count> load_matrix_transposed(u32 row) {
+  const auto rows = load_shared<Vec<u32, 4>>(row);
+  const auto all = weft::host::gather(rows.v, 4);
+  const u32 lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  Vec<int, Count> r;
+  for (int i = 0; i < Count; ++i) {
+    auto element = [&](u32 k) {
+      return half_of<bf16>(all.lanes[8 * i + k][g / 2], g % 2).bits;
+    };
+    r[i] = int(element(2 * t) | u32(element(2 * t + 1)) << 16);
+  }
+  return r;
+}
+template <class T>
+Vec<float, 4> mma(Vec<int, 4> a, Vec<int, 2> b, Vec<float, 4> c) {
+  const u32 mine[6] = {u32(a[0]), u32(a[1]), u32(a[2]),
+                       u32(a[3]), u32(b[0]), u32(b[1])};
+  const auto all = weft::host::gather(mine, 6);
+  const u32 lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  for (u32 i = 0; i < 4; ++i) {
+    const u32 row = g, column = 2 * t + i % 2;
+    for (u32 k = 0; k < 16; ++k) {
+      const u32 inGroup = k % 8 / 2;
+      const u32 left = all.lanes[4 * row + inGroup][k / 8 * 2 + i / 2];
+      const u32 right = all.lanes[4 * column + inGroup][4 + k / 8];
+      c[i] += to_float(half_of<T>(left, k % 2)) *
+              to_float(half_of<T>(right, k % 2));
+    }
+  }
+  return c;
+}
+inline Vec<float, 4> mma_bf16(Vec<int, 4> a, Vec<int, 2> b, Vec<float, 4> c) {
+  return mma<bf16>(a, b, c);
+}
+inline Vec<float, 4> mma_f16(Vec<int, 4> a, Vec<int, 2> b, Vec<float, 4> c) {
+  return mma<f16>(a, b, c);
+}
+inline int pack_bf16(float low, float high) {
+  return int(to_bf16(low).bits | u32(to_bf16(high).bits) << 16);
+}
+inline int pack_f16(float low, float high) {
+  return int(to_f16(low).bits | u32(to_f16(high).bits) << 16);
+}
+
 // Threads.
 
 template <class T> T __shfl_xor_sync(u32, T value, int mask) {

@@ -1,0 +1,309 @@
+//===- LowerTileToCudaWarpTile.cpp - Tiles that warps hold ----------------===//
+//
+// A tile with the encoding #tile.warp_tile has 16 rows and is held as mma.sync
+// gives it: with g = lane / 4 and t = lane % 4, registers 4n .. 4n + 3 are the
+// elements (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1) of the warp's
+// n-th 8 columns. A tile of one column has a register for row g and one for g
+// + 8. Elements of 16 bits are packed in pairs, which makes the tile the
+// left-hand operand of the next multiplication.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Kernel/LowerTileToCuda.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::tile;
+
+/// Rows and values of k of one multiplication; columns come in pairs of 8.
+static constexpr int64_t mmaRows = 16, mmaSteps = 16, mmaColumns = 16;
+
+WarpTileAttr weft::tile::getWarpTile(Type type) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  return tile ? dyn_cast_or_null<WarpTileAttr>(tile.getEncoding())
+              : WarpTileAttr();
+}
+
+bool weft::tile::isOnWarpTiles(Operation *op) {
+  return op->getNumResults() == 1 && getWarpTile(op->getResult(0).getType()) &&
+         isa<IotaOp, BroadcastOp, ReduceOp, MmaOp, LoadHeadsOp, arith::TruncFOp,
+             math::Exp2Op>(op);
+}
+
+/// Columns of a warp.
+static int64_t getWarpColumns(Type type) {
+  return cast<RankedTensorType>(type).getDimSize(1) /
+         getWarpTile(type).getColumnWarps();
+}
+
+static int64_t getRegisters(Type type) {
+  int64_t columns = getWarpColumns(type);
+  return columns == 1 ? 2 : columns / 8 * 4;
+}
+
+/// Which of the two rows of a thread a register is in: g or g + 8.
+static int64_t getHalf(Type type, int64_t reg) {
+  return getWarpColumns(type) == 1 ? reg : reg % 4 / 2;
+}
+
+Type CudaTileEmitter::convertWarpTile(RankedTensorType type) {
+  int64_t registers = getRegisters(type);
+  if (type.getElementTypeBitWidth() == 16)
+    return VectorType::get(registers / 2, b.getI32Type());
+  return VectorType::get(registers, type.getElementType());
+}
+
+/// Where the thread stands among the warps and lanes; the same in all of a
+/// kernel.
+const LanePosition &CudaTileEmitter::lanePosition() {
+  if (lanes.lane)
+    return lanes;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(prologueEnd);
+  lanes.lane = arith::AndIOp::create(b, thread, number(31));
+  lanes.warp = arith::DivUIOp::create(b, thread, number(32));
+  lanes.group = arith::DivUIOp::create(b, lanes.lane, number(4));
+  lanes.inGroup = arith::AndIOp::create(b, lanes.lane, number(3));
+  return lanes;
+}
+
+/// Start of a warp's part of `size` columns, or of values of k, that
+/// `columnWarps` warps divide.
+Value CudaTileEmitter::warpPart(int64_t columnWarps, int64_t size) {
+  if (columnWarps == 1)
+    return number(0);
+  return mul(lanePosition().warp, size / columnWarps);
+}
+
+/// Row and column of a register, i32.
+std::pair<Value, Value> CudaTileEmitter::warpElement(RankedTensorType type,
+                                                     int64_t reg) {
+  const LanePosition &place = lanePosition();
+  Value row = add(place.group, number(8 * getHalf(type, reg)));
+  if (getWarpColumns(type) == 1)
+    return {row, number(0)};
+  Value column = add(mul(place.inGroup, 2), number(reg / 4 * 8 + reg % 2));
+  return {row,
+          add(warpPart(getWarpTile(type).getColumnWarps(), type.getDimSize(1)),
+              column)};
+}
+
+LogicalResult CudaTileEmitter::emitOnWarpTiles(Operation *op) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  int64_t divisor = 16 * getWarpTile(type).getColumnWarps();
+  if (type.getRank() != 2 || type.getDimSize(0) != mmaRows ||
+      (type.getDimSize(1) != 1 && type.getDimSize(1) % divisor != 0))
+    return op->emitError("expected 16 rows of one column or a multiple of ")
+           << divisor << ", found a tile of type " << type;
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](MmaOp mma) { return emitWarpMma(mma); })
+      .Case([&](LoadHeadsOp load) { return emitLoadHeads(load); })
+      .Case([&](IotaOp iota) {
+        SmallVector<Value> registers;
+        for (int64_t i = 0; i < getRegisters(type); ++i) {
+          auto [row, column] = warpElement(type, i);
+          registers.push_back(add(values.at(iota.getBase()),
+                                  iota.getDim() == 0 ? row : column));
+        }
+        values[iota.getResult()] = pack(type, registers);
+        return success();
+      })
+      .Case([&](BroadcastOp repeat) { return emitWarpBroadcast(repeat); })
+      .Case([&](ReduceOp reduce) { return emitWarpReduce(reduce); })
+      .Case([&](arith::TruncFOp round) -> LogicalResult {
+        if (type.getElementTypeBitWidth() != 16 || type.getDimSize(1) == 1)
+          return round.emitError("expected f16 or bf16 in several columns, "
+                                 "found a tile of type ")
+                 << type;
+        SmallVector<Value> pairs;
+        for (int64_t i = 0; i < getRegisters(type); i += 2)
+          pairs.push_back(cuda::PackOp::create(
+              b, b.getI32Type(), TypeAttr::get(type.getElementType()),
+              registerOf(round.getIn(), i), registerOf(round.getIn(), i + 1)));
+        values[round.getResult()] = pack(type, pairs);
+        return success();
+      })
+      .Case([&](math::Exp2Op power) {
+        Value operand = values.at(power.getOperand());
+        values[power.getResult()] =
+            cuda::Exp2Op::create(b, operand.getType(), operand);
+        return success();
+      });
+}
+
+LogicalResult CudaTileEmitter::emitWarpBroadcast(BroadcastOp op) {
+  auto from = cast<RankedTensorType>(op.getInput().getType());
+  if (!getWarpTile(from) || from.getShape() != ArrayRef<int64_t>({mmaRows, 1}))
+    return op.emitError("can only repeat one column that warps hold, found a "
+                        "tile of type ")
+           << from;
+  SmallVector<Value> registers;
+  for (int64_t i = 0; i < getRegisters(op.getType()); ++i)
+    registers.push_back(registerOf(op.getInput(), getHalf(op.getType(), i)));
+  values[op.getResult()] = pack(op.getType(), registers);
+  return success();
+}
+
+/// Of a warp's columns: a thread's registers in order, then the four threads
+/// that share a row.
+LogicalResult CudaTileEmitter::emitWarpReduce(ReduceOp op) {
+  Type from = op.getInput().getType();
+  if (!getWarpTile(from))
+    return op.emitError("mixes a tile that warps hold with one of type ")
+           << from;
+  SmallVector<Value> rows(2);
+  for (int64_t i = 0; i < getRegisters(from); ++i) {
+    Value &row = rows[getHalf(from, i)];
+    Value element = registerOf(op.getInput(), i);
+    row = row ? combine(op.getKind(), row, element) : element;
+  }
+  for (Value &row : rows)
+    for (int64_t mask : {1, 2})
+      row = combine(op.getKind(), row,
+                    cuda::ShuffleXorOp::create(b, row.getType(), row,
+                                               b.getI64IntegerAttr(mask)));
+  values[op.getResult()] = pack(op.getType(), rows);
+  return success();
+}
+
+/// The right-hand side lies in the slot of the fold's ring, rows are values of
+/// k. Where warps divide the left-hand side's columns each has a part of the
+/// sum; where they divide the result's, its columns.
+LogicalResult CudaTileEmitter::emitWarpMma(MmaOp op) {
+  auto load = op.getRhs().getDefiningOp<LoadOp>();
+  const RingPart *part = flash && load ? flash->find(load) : nullptr;
+  auto left = cast<RankedTensorType>(op.getLhs().getType());
+  if (!part || !getWarpTile(left) || left.getElementTypeBitWidth() != 16)
+    return op.emitError("expected a left-hand side that warps hold in f16 or "
+                        "bf16 and a right-hand side that the fold around it "
+                        "loads from a buffer");
+  int64_t leftWarps = getWarpTile(left).getColumnWarps();
+  int64_t columnWarps = getWarpTile(op.getType()).getColumnWarps();
+  int64_t steps = getWarpColumns(left);
+  int64_t columns = getWarpColumns(op.getType());
+  Type element = left.getElementType();
+  Value pointer = cuda::SharedMemoryOp::create(
+      b, cuda::PtrType::get(b.getContext(), element, cuda::Space::Shared),
+      part->offset);
+  // Lane l addresses row l % 8 of matrix l / 8 of 2 x 2 in 16 x 16 elements,
+  // the matrices along k first.
+  const LanePosition &place = lanePosition();
+  Value row = b.createOrFold<arith::AndIOp>(place.lane, number(15));
+  Value column = mul(b.createOrFold<arith::DivUIOp>(place.lane, number(16)), 8);
+  row = add(row, warpPart(leftWarps, left.getDimSize(1)));
+  column =
+      add(column, warpPart(columnWarps,
+                           cast<RankedTensorType>(op.getType()).getDimSize(1)));
+  Value start = add(mul(flashSlot, flash->slotBytes / 2),
+                    add(mul(row, part->pitch), column));
+  Value lhs = values.at(op.getLhs()), held = values.at(op.getAccumulator());
+  SmallVector<Value> sums;
+  for (int64_t i = 0; i < getRegisters(op.getType()); i += 4)
+    sums.push_back(sliceVector(b, held, i, 4));
+  Type fragment = VectorType::get(4, b.getI32Type());
+  for (int64_t k = 0; k < steps; k += mmaSteps) {
+    Value a = sliceVector(b, lhs, k / mmaSteps * 4, 4);
+    for (int64_t n = 0; n < columns; n += mmaColumns) {
+      Value at = add(start, number(k * part->pitch + n));
+      Value matrices =
+          cuda::LoadMatrixOp::create(b, fragment, pointer, at, b.getUnitAttr());
+      for (int64_t half = 0; half < 2; ++half) {
+        Value &sum = sums[n / 8 + half];
+        sum = cuda::MmaOp::create(b, sum.getType(), TypeAttr::get(element), a,
+                                  sliceVector(b, matrices, 2 * half, 2), sum);
+      }
+    }
+  }
+  SmallVector<Value> elements;
+  for (Value sum : sums)
+    for (int64_t i = 0; i < 4; ++i)
+      elements.push_back(vector::ExtractOp::create(b, sum, i));
+  values[op.getResult()] = pack(op.getType(), elements);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Heads as rows
+//===----------------------------------------------------------------------===//
+
+/// Distance of an element from the start of a view of two dimensions, both
+/// coordinates and the result of type index.
+Value CudaTileEmitter::elementOffset(const CudaView &view, Value row,
+                                     Value column) {
+  Type type = b.getIndexType();
+  return add(addressOf(view.dims[0], row, view.rowCount, type),
+             addressOf(view.dims[1], column, view.rowCount, type));
+}
+
+/// Row of the view and column of its head, of type index, for a tile's row.
+std::pair<Value, Value> CudaTileEmitter::headPlace(Value tileRow, Value row,
+                                                   Value column, int64_t heads,
+                                                   int64_t headSize) {
+  auto widen = [&](Value value) {
+    return b.createOrFold<arith::IndexCastOp>(b.getIndexType(), value);
+  };
+  Value token = b.createOrFold<arith::DivUIOp>(tileRow, number(heads));
+  Value head = b.createOrFold<arith::RemUIOp>(tileRow, number(heads));
+  return {add(values.at(row), widen(token)),
+          add(values.at(column), widen(mul(head, headSize)))};
+}
+
+LogicalResult CudaTileEmitter::emitLoadHeads(LoadHeadsOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  if (type.getElementTypeBitWidth() != 16 || type.getDimSize(1) == 1 ||
+      op.getHeadSize() % 2 != 0)
+    return op.emitError("expected heads of an even number of f16 or bf16 "
+                        "columns, found a tile of type ")
+           << type;
+  const CudaView &view = views.at(op.getView());
+  beforeRead(op.getView());
+  Value count = mul(clampCount(op.getRows(), mmaRows), op.getHeads());
+  Type pair = VectorType::get(2, type.getElementType());
+  std::array<std::pair<Value, Value>, 2> places;
+  for (int64_t half = 0; half < 2; ++half) {
+    Value row = min(warpElement(type, 2 * half).first, add(count, number(-1)));
+    places[half] = headPlace(row, op.getRow(), op.getColumn(), op.getHeads(),
+                             op.getHeadSize());
+  }
+  SmallVector<Value> pairs;
+  for (int64_t i = 0; i < getRegisters(type); i += 2) {
+    auto [row, column] = places[getHalf(type, i)];
+    Value inHead = b.createOrFold<arith::IndexCastOp>(
+        b.getIndexType(), warpElement(type, i).second);
+    Value loaded = cuda::LoadOp::create(
+        b, pair, view.pointer, elementOffset(view, row, add(column, inHead)),
+        view.hint);
+    Value bits = vector::BitCastOp::create(
+        b, VectorType::get(1, b.getI32Type()), loaded);
+    pairs.push_back(vector::ExtractOp::create(b, bits, 0));
+  }
+  values[op.getResult()] = pack(type, pairs);
+  return success();
+}
+
+LogicalResult CudaTileEmitter::emitStoreHeads(StoreHeadsOp op) {
+  auto type = cast<RankedTensorType>(op.getTile().getType());
+  if (getWarpTile(type) || layoutOf(type).isReplicated())
+    return op.emitError("expected a tile that all threads share, found one of "
+                        "type ")
+           << type;
+  TileLayout layout = layoutOf(type);
+  const CudaView &view = views.at(op.getView());
+  Value count = mul(clampCount(op.getRows(), layout.rows), op.getHeads());
+  beforeWrite(op.getView(), op);
+  for (int64_t i = 0; i < layout.registers(); ++i) {
+    TilePosition position = positionOf(layout, i);
+    guarded(both(position.inside, less(position.row, count)), [&] {
+      auto [row, column] = headPlace(position.row, op.getRow(), op.getColumn(),
+                                     op.getHeads(), op.getHeadSize());
+      Value inHead =
+          b.createOrFold<arith::IndexCastOp>(b.getIndexType(), position.column);
+      cuda::StoreOp::create(b, registerOf(op.getTile(), i), view.pointer,
+                            elementOffset(view, row, add(column, inHead)));
+    });
+  }
+  return success();
+}

@@ -1,0 +1,45 @@
+// RUN: weft-opt %s --weft-choose-schedules=levels=sm_90a --weft-choose-flash-schedules --weft-build-tile-programs --canonicalize --cse | FileCheck %s
+
+// Item = (token, key head). The first token of a tile of 16 / 4 tokens of its
+// sequence computes the tile; scores are in registers, and the values behind the
+// end of the sequence are not read.
+
+// CHECK-LABEL: tile.program @attention_1 symbols ["rows", "table_width"] grid [#tile.extent<"rows", 1>, #tile.extent<"2", 1>]
+//       CHECK: schedule = #tile.flash_schedule<level = "sm_90a", most_rows = 32, {{.*}} cluster = 8>
+//       CHECK: %[[TOKEN:.*]] = arith.divui %[[ITEM:.*]], %c2
+//       CHECK: %[[HEAD:.*]] = arith.remui %[[ITEM]], %c2
+//       CHECK: %[[FIRST:.*]] = arith.remui %{{.*}}, %c4
+//       CHECK: %[[IS:.*]] = arith.cmpi eq, %[[FIRST]], %c0
+//       CHECK: scf.if %[[IS]] {
+//       CHECK:   %[[Q:.*]] = tile.load_heads %{{.*}}[%[[TOKEN]], %{{.*}}] rows %[[COUNT:.*]] heads 4 size 32 : memref<?x256xf16> -> tensor<16x32xf16, #tile.warp_tile<1>>
+//       CHECK:   %[[S:.*]]:3 = tile.fold %[[N:.*]] = %{{.*}} to %{{.*}} step %c1 merge softmax
+//   CHECK-DAG:     %[[K:.*]] = tile.load %{{.*}}[%[[P:.*]], %[[HEAD]], %c0, %c0] : memref<?x2x32x64xf16> -> tensor<32x64xf16>
+//   CHECK-DAG:     %[[V:.*]] = tile.load %{{.*}}[%[[P]], %[[HEAD]], %c0, %c0] rows %{{.*}} : memref<?x2x64x32xf16> -> tensor<64x32xf16>
+//       CHECK:     %[[SCORE:.*]] = tile.mma tensor %[[Q]], %[[K]], %{{.*}} : tensor<16x32xf16, #tile.warp_tile<1>>, tensor<32x64xf16>, tensor<16x64xf32, #tile.warp_tile<4>>
+//       CHECK:     math.tanh
+//       CHECK:     arith.cmpi slt, %{{.*}}, %{{.*}} : tensor<16x64xi32, #tile.warp_tile<4>>
+//       CHECK:     tile.reduce max
+//       CHECK:     math.exp2
+//       CHECK:     tile.reduce add
+//       CHECK:     %[[W:.*]] = arith.truncf {{.*}} to tensor<16x64xf16, #tile.warp_tile<4>>
+//       CHECK:     tile.mma tensor %[[W]], %[[V]], %{{.*}} : tensor<16x64xf16, #tile.warp_tile<4>>, tensor<64x32xf16>, tensor<16x32xf32, #tile.warp_tile<1>>
+//       CHECK:   %[[O:.*]] = tile.share_softmax %[[S]]#0, %[[S]]#1, %[[S]]#2 : {{.*}} -> tensor<16x4xf32>
+//       CHECK:   tile.store_heads %{{.*}}, %{{.*}}[%[[TOKEN]], %{{.*}}] rows %[[COUNT]] heads 4 size 32 : tensor<16x4xf16>, memref<?x256xf16>
+
+// CHECK-LABEL: tile.program @attention_2
+//       CHECK: most_rows = 0, {{.*}} cluster = 1>
+//       CHECK: tile.share_softmax {{.*}} -> tensor<16x32xf32>
+
+// CHECK-LABEL: func.func @attention
+//       CHECK: tile.launch @attention_2 {{.*}} variants = [#tile.variant<@attention_1, 32>]
+func.func @attention(%q: tensor<?x8x32xf16> {weft.name = "q", weft.symbols = ["tokens"]}, %k: tensor<?x2x32x64xf16>, %v: tensor<?x2x64x32xf16>,
+    %p: tensor<?xi32>, %ids: tensor<?xi32>, %starts: tensor<?xi32>, %lengths: tensor<?xi32>, %table: tensor<?x?xi32>) -> tensor<?x8x32xf16> {
+  %0 = weft.dispatch "attention" (%a = %q : tensor<?x8x32xf16>, %b = %k : tensor<?x2x32x64xf16>, %c = %v : tensor<?x2x64x32xf16>,
+      %d = %p : tensor<?xi32>, %e = %ids : tensor<?xi32>, %f = %starts : tensor<?xi32>, %g = %lengths : tensor<?xi32>, %h = %table : tensor<?x?xi32>)
+      -> (tensor<?x8x32xf16>) {
+    %1 = weft.attention %a, %b, %c positions %d sequences %e, %f context %g, %h {scale = 0.17677669 : f32, causal, window = 100, softcap = 30.0 : f32}
+        : (tensor<?x8x32xf16>, tensor<?x2x32x64xf16>, tensor<?x2x64x32xf16>) -> tensor<?x8x32xf16>
+    weft.yield %1 : tensor<?x8x32xf16>
+  }
+  return %0 : tensor<?x8x32xf16>
+}

@@ -1,0 +1,72 @@
+// RUN: weft-opt %s --weft-choose-schedules=levels=sm_90a --weft-choose-flash-schedules --split-input-file | FileCheck %s
+// RUN: weft-opt %s --weft-choose-schedules=levels=sm_80,sm_90a --weft-choose-flash-schedules --split-input-file | FileCheck %s --check-prefix=BOTH
+// RUN: weft-opt %s --weft-choose-schedules=levels=sm_86 --weft-choose-flash-schedules --split-input-file | FileCheck %s --check-prefix=SMALL
+// RUN: weft-opt %s --weft-choose-schedules=levels=x86-64-v3 --weft-choose-flash-schedules --split-input-file | FileCheck %s --check-prefix=CPU
+
+// A cluster divides the keys where there are few tokens: 8 with 8 key heads
+// each. Without clusters there is one schedule, but all architectures of a
+// program have the same choice.
+
+// DOC
+// CHECK-LABEL: func @attention
+//       CHECK: schedules = [#tile.flash_schedule<level = "sm_90a", most_rows = 8, rows = 16, keys = 64, key_warps = 4, stages = 2, splits = 8, cluster = 8>,
+//  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 0, rows = 16, keys = 64, key_warps = 4, stages = 2, splits = 8, cluster = 1>]
+
+// BOTH-LABEL: func @attention
+//       BOTH: level = "sm_80", most_rows = 8, {{.*}} cluster = 1>, #tile.flash_schedule<level = "sm_90a", most_rows = 8, {{.*}} cluster = 8>,
+//  BOTH-SAME: level = "sm_80", most_rows = 0, {{.*}} cluster = 1>, #tile.flash_schedule<level = "sm_90a", most_rows = 0, {{.*}} cluster = 1>]
+
+// SMALL-LABEL: func @attention
+//       SMALL: schedules = [#tile.flash_schedule<level = "sm_86", most_rows = 0, {{.*}} stages = 2, splits = 8, cluster = 1>]
+
+// CPU-LABEL: func @attention
+//       CPU: schedules = [#tile.cpu_schedule<
+func.func @attention(%q: tensor<?x32x128xbf16>, %k: tensor<?x8x128x64xbf16>, %v: tensor<?x8x64x128xbf16>,
+    %p: tensor<?xi32>, %ids: tensor<?xi32>, %starts: tensor<?xi32>, %lengths: tensor<?xi32>, %table: tensor<?x?xi32>) -> tensor<?x32x128xbf16> {
+  %0 = weft.dispatch "attention" (%a = %q : tensor<?x32x128xbf16>, %b = %k : tensor<?x8x128x64xbf16>, %c = %v : tensor<?x8x64x128xbf16>,
+      %d = %p : tensor<?xi32>, %e = %ids : tensor<?xi32>, %f = %starts : tensor<?xi32>, %g = %lengths : tensor<?xi32>, %h = %table : tensor<?x?xi32>)
+      -> (tensor<?x32x128xbf16>) {
+    %1 = weft.attention %a, %b, %c positions %d sequences %e, %f context %g, %h {scale = 0.088388346 : f32, causal}
+        : (tensor<?x32x128xbf16>, tensor<?x8x128x64xbf16>, tensor<?x8x64x128xbf16>) -> tensor<?x32x128xbf16>
+    weft.yield %1 : tensor<?x32x128xbf16>
+  }
+  return %0 : tensor<?x32x128xbf16>
+}
+
+// -----
+
+// Two blocks of heads of 256 do not fit into the shared memory of sm_86.
+
+// CHECK-LABEL: func @wide
+//       CHECK: #tile.flash_schedule<level = "sm_90a", most_rows = 64, {{.*}} stages = 2,
+// SMALL-LABEL: func @wide
+//       SMALL: schedules = [#tile.cuda_schedule<
+func.func @wide(%q: tensor<?x4x256xf16>, %k: tensor<?x1x256x64xf16>, %v: tensor<?x1x64x256xf16>,
+    %p: tensor<?xi32>, %ids: tensor<?xi32>, %starts: tensor<?xi32>, %lengths: tensor<?xi32>, %table: tensor<?x?xi32>) -> tensor<?x4x256xf16> {
+  %0 = weft.dispatch "attention" (%a = %q : tensor<?x4x256xf16>, %b = %k : tensor<?x1x256x64xf16>, %c = %v : tensor<?x1x64x256xf16>,
+      %d = %p : tensor<?xi32>, %e = %ids : tensor<?xi32>, %f = %starts : tensor<?xi32>, %g = %lengths : tensor<?xi32>, %h = %table : tensor<?x?xi32>)
+      -> (tensor<?x4x256xf16>) {
+    %1 = weft.attention %a, %b, %c positions %d sequences %e, %f context %g, %h {scale = 0.0625 : f32, causal}
+        : (tensor<?x4x256xf16>, tensor<?x1x256x64xf16>, tensor<?x1x64x256xf16>) -> tensor<?x4x256xf16>
+    weft.yield %1 : tensor<?x4x256xf16>
+  }
+  return %0 : tensor<?x4x256xf16>
+}
+
+// -----
+
+// f32 has no tensor cores that would keep its precision.
+
+// CHECK-LABEL: func @f32
+//       CHECK: schedules = [#tile.cuda_schedule<
+func.func @f32(%q: tensor<?x4x64xf32>, %k: tensor<?x4x64x64xf32>, %v: tensor<?x4x64x64xf32>,
+    %p: tensor<?xi32>, %ids: tensor<?xi32>, %starts: tensor<?xi32>, %lengths: tensor<?xi32>, %table: tensor<?x?xi32>) -> tensor<?x4x64xf32> {
+  %0 = weft.dispatch "attention" (%a = %q : tensor<?x4x64xf32>, %b = %k : tensor<?x4x64x64xf32>, %c = %v : tensor<?x4x64x64xf32>,
+      %d = %p : tensor<?xi32>, %e = %ids : tensor<?xi32>, %f = %starts : tensor<?xi32>, %g = %lengths : tensor<?xi32>, %h = %table : tensor<?x?xi32>)
+      -> (tensor<?x4x64xf32>) {
+    %1 = weft.attention %a, %b, %c positions %d sequences %e, %f context %g, %h {scale = 0.125 : f32, causal}
+        : (tensor<?x4x64xf32>, tensor<?x4x64x64xf32>, tensor<?x4x64x64xf32>) -> tensor<?x4x64xf32>
+    weft.yield %1 : tensor<?x4x64xf32>
+  }
+  return %0 : tensor<?x4x64xf32>
+}

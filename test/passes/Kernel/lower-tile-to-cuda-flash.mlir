@@ -1,0 +1,55 @@
+// RUN: weft-opt %s --weft-choose-schedules=levels=sm_90a --weft-choose-flash-schedules --weft-build-tile-programs --canonicalize --cse --weft-lower-tile-to-cuda | FileCheck %s
+
+// Few rows: a cluster of 8 blocks, block r takes steps r, r + 8, ... . The copies
+// of a step are started three steps ahead, and its place in the cache is looked
+// up four ahead. In the end each block merges the states of all, in their order.
+
+// CHECK-LABEL: cuda.kernel @attention_1 arch "sm_90a" threads 128 shared
+//  CHECK-SAME:   cluster = 8
+//       CHECK:   cuda.wait_dependency
+//       CHECK:   %[[RANK:.*]] = cuda.cluster_rank : i32
+//       CHECK:   cuda.copy_async
+//       CHECK:   cuda.commit_copies
+//       CHECK:   cuda.load %{{.*}} hint l2 : <i32, global>
+//       CHECK:   scf.for
+//       CHECK:     cuda.wait_copies 2
+//  CHECK-NEXT:     cuda.barrier
+//       CHECK:     scf.if
+//       CHECK:       cuda.copy_async
+//       CHECK:     cuda.commit_copies
+//       CHECK:     cuda.load %{{.*}} hint l2 : <i32, global>
+//       CHECK:     cuda.load_matrix %{{.*}} {transposed} : <bf16, shared>, i32 -> vector<4xi32>
+//       CHECK:     cuda.mma bf16
+//       CHECK:     cuda.shuffle_xor %{{.*}} mask 1
+//       CHECK:     cuda.shuffle_xor %{{.*}} mask 2
+//       CHECK:     cuda.exp2 %{{.*}} : vector<8xf32>
+//       CHECK:     cuda.pack bf16
+//       CHECK:     cuda.mma bf16
+//       CHECK:     scf.if %{{.*}} -> (vector<2xf32>, vector<2xf32>, vector<8xf32>) {
+//       CHECK:       cuda.barrier
+//       CHECK:       cuda.store %{{.*}} : vector<2xf32>, <f32, shared>
+//       CHECK:       cuda.barrier
+//       CHECK:       cuda.barrier
+//       CHECK:       scf.for
+//       CHECK:   cuda.cluster_barrier
+//       CHECK:   cuda.map_cluster
+//       CHECK:   math.fma
+//       CHECK:   arith.divf
+//       CHECK:   cuda.store %{{.*}} : bf16, <bf16, global>
+//       CHECK:   cuda.cluster_barrier
+
+// Any number of rows: one block takes the 8 splits one after the other.
+
+// CHECK-LABEL: cuda.kernel @attention_2 arch "sm_90a" threads 128 shared
+//   CHECK-NOT:   cluster
+func.func @attention(%q: tensor<?x6x16xbf16> {weft.name = "q", weft.symbols = ["tokens"]}, %k: tensor<?x2x16x64xbf16>, %v: tensor<?x2x64x16xbf16>,
+    %p: tensor<?xi32>, %ids: tensor<?xi32>, %starts: tensor<?xi32>, %lengths: tensor<?xi32>, %table: tensor<?x?xi32>) -> tensor<?x6x16xbf16> {
+  %0 = weft.dispatch "attention" (%a = %q : tensor<?x6x16xbf16>, %b = %k : tensor<?x2x16x64xbf16>, %c = %v : tensor<?x2x64x16xbf16>,
+      %d = %p : tensor<?xi32>, %e = %ids : tensor<?xi32>, %f = %starts : tensor<?xi32>, %g = %lengths : tensor<?xi32>, %h = %table : tensor<?x?xi32>)
+      -> (tensor<?x6x16xbf16>) {
+    %1 = weft.attention %a, %b, %c positions %d sequences %e, %f context %g, %h {scale = 0.25 : f32, causal}
+        : (tensor<?x6x16xbf16>, tensor<?x2x16x64xbf16>, tensor<?x2x64x16xbf16>) -> tensor<?x6x16xbf16>
+    weft.yield %1 : tensor<?x6x16xbf16>
+  }
+  return %0 : tensor<?x6x16xbf16>
+}
