@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
 
 using namespace weft::rt::cuda;
@@ -57,6 +58,32 @@ struct FakeStream {
 
 FakeCuda &state() {
   static FakeCuda instance;
+  return instance;
+}
+
+/// What the driver holds, by address. A program cannot give it back once the
+/// GPU has failed; then it goes with the driver.
+class Resources {
+public:
+  template <typename T> T *keep(std::shared_ptr<T> resource) {
+    T *pointer = resource.get();
+    std::lock_guard lock(mutex);
+    held[pointer] = std::move(resource);
+    return pointer;
+  }
+
+  void giveBack(void *resource) {
+    std::lock_guard lock(mutex);
+    held.erase(resource);
+  }
+
+private:
+  std::mutex mutex;
+  std::map<void *, std::shared_ptr<void>> held;
+};
+
+Resources &resources() {
+  static Resources instance;
   return instance;
 }
 
@@ -245,8 +272,10 @@ Code cuMemAllocAsync(Address *address, size_t size, StreamHandle) {
   if (size > fake.memoryBytes - fake.usedBytes)
     return Code::OutOfMemory;
   // The size stands before the memory, which is aligned as that of a GPU.
-  auto *base = static_cast<std::byte *>(
-      std::aligned_alloc(256, (size + 511) / 256 * 256));
+  std::byte *base = resources().keep(
+      std::shared_ptr<std::byte>(static_cast<std::byte *>(std::aligned_alloc(
+                                     256, (size + 511) / 256 * 256)),
+                                 std::free));
   std::memcpy(base, &size, sizeof(size));
   std::memset(base + 256, 0xA5, size);
   fake.usedBytes += size;
@@ -260,19 +289,19 @@ Code cuMemFreeAsync(Address address, StreamHandle) {
   size_t size = 0;
   std::memcpy(&size, base, sizeof(size));
   state().usedBytes -= size;
-  std::free(base);
+  resources().giveBack(base);
   return Code::Success;
 }
 
 Code cuMemHostAlloc(void **data, size_t size, unsigned) {
   ENTER();
   state().pinnedBytes += size;
-  *data = std::malloc(size);
+  *data = resources().keep(std::shared_ptr<void>(std::malloc(size), std::free));
   return Code::Success;
 }
 
 Code cuMemFreeHost(void *data) {
-  std::free(data);
+  resources().giveBack(data);
   return Code::Success;
 }
 
@@ -395,14 +424,15 @@ Code cuLaunchKernelEx(const LaunchConfig *config, Function function,
 Code cuStreamCreate(StreamHandle *stream, unsigned) {
   ENTER();
   ++state().liveStreams;
-  *stream = reinterpret_cast<StreamHandle>(new FakeStream());
+  *stream = reinterpret_cast<StreamHandle>(
+      resources().keep(std::make_shared<FakeStream>()));
   return Code::Success;
 }
 
 Code cuStreamDestroy_v2(StreamHandle stream) {
   ENTER();
   --state().liveStreams;
-  delete &get(stream);
+  resources().giveBack(&get(stream));
   return Code::Success;
 }
 
@@ -428,12 +458,13 @@ Code cuStreamEndCapture(StreamHandle stream, Graph *graph) {
 }
 
 Code cuEventCreate(Event *event, unsigned) {
-  *event = reinterpret_cast<Event>(new int64_t(0));
+  *event =
+      reinterpret_cast<Event>(resources().keep(std::make_shared<int64_t>(0)));
   return Code::Success;
 }
 
 Code cuEventDestroy_v2(Event event) {
-  delete reinterpret_cast<int64_t *>(event);
+  resources().giveBack(event);
   return Code::Success;
 }
 
