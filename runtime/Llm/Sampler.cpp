@@ -15,6 +15,8 @@ using namespace weft::rt;
 /// Rounding of f32 logits moves a probability by about this much.
 static constexpr double kTolerance = 1e-6;
 static constexpr double kLargestAdjustment = 1e6;
+/// Bits of an f32 that are all set where it is not a finite number.
+static constexpr uint32_t kExponent = 0x7F800000;
 
 namespace {
 /// By logit, then by ascending id.
@@ -92,21 +94,8 @@ Result<Sampler> Sampler::create(SamplingOptions options,
   return Sampler(std::move(options), vocabularySize);
 }
 
-/// Converts the logits to double and refuses what is not a number.
-Status Sampler::load(std::span<const float> logits, int64_t position) {
-  if (int64_t(logits.size()) < vocabularySize)
-    return Status::invalid("the model gives " + std::to_string(logits.size()) +
-                           " logits for a vocabulary of " +
-                           std::to_string(vocabularySize) + " ids");
-  constexpr uint32_t exponent = 0x7F800000;
-  adjusted.resize(vocabularySize);
-  uint32_t bad = 0;
-  for (int64_t i = 0; i < vocabularySize; ++i) {
-    bad |= (std::bit_cast<uint32_t>(logits[i]) & exponent) == exponent;
-    adjusted[i] = logits[i];
-  }
-  if (!bad)
-    return Status::ok();
+/// `logits` has one that is NaN or infinite.
+static Status refuseLogits(std::span<const float> logits, int64_t position) {
   int64_t id = 0;
   while (std::isfinite(logits[id]))
     ++id;
@@ -117,11 +106,63 @@ Status Sampler::load(std::span<const float> logits, int64_t position) {
       "element type of the plan; weft-bisect names the operation");
 }
 
+Status Sampler::verifyCount(std::span<const float> logits) const {
+  if (int64_t(logits.size()) >= vocabularySize)
+    return Status::ok();
+  return Status::invalid("the model gives " + std::to_string(logits.size()) +
+                         " logits for a vocabulary of " +
+                         std::to_string(vocabularySize) + " ids");
+}
+
+/// Converts the logits to double and refuses what is not a number.
+Status Sampler::load(std::span<const float> logits, int64_t position) {
+  uint32_t bad = 0;
+  adjusted.resize(vocabularySize);
+  for (int64_t i = 0; i < vocabularySize; ++i) {
+    bad |= (std::bit_cast<uint32_t>(logits[i]) & kExponent) == kExponent;
+    adjusted[i] = logits[i];
+  }
+  return bad ? refuseLogits(logits, position) : Status::ok();
+}
+
+/// An integer that orders finite numbers as they are ordered, 0 and -0 alike.
+static int32_t orderOf(float x) {
+  const auto bits = std::bit_cast<int32_t>(x + 0.0f);
+  return bits ^ ((bits >> 31) & INT32_MAX);
+}
+
+/// The largest logit. Integers, because compilers make vectors of maxima of
+/// integers only; blocks, because the place of a maximum is wanted rarely.
+Result<int32_t> Sampler::chooseLargest(std::span<const float> logits,
+                                       int64_t position) const {
+  constexpr int64_t blockSize = 512;
+  int32_t best = INT32_MIN, id = 0, widest = 0;
+  auto scan = [&](int64_t begin, int64_t count) {
+    const float *block = logits.data() + begin;
+    int32_t most = INT32_MIN;
+    for (int64_t i = 0; i < count; ++i) {
+      most = std::max(most, orderOf(block[i]));
+      widest = std::max(widest, std::bit_cast<int32_t>(block[i]) & INT32_MAX);
+    }
+    if (most <= best)
+      return;
+    best = most;
+    int64_t place = 0;
+    while (orderOf(block[place]) != most)
+      ++place;
+    id = int32_t(begin + place);
+  };
+  int64_t begin = 0;
+  for (; begin + blockSize <= vocabularySize; begin += blockSize)
+    scan(begin, blockSize);
+  scan(begin, vocabularySize - begin);
+  if (widest >= int32_t(kExponent))
+    return refuseLogits(logits, position);
+  return id;
+}
+
 void Sampler::applyPenalties(const TokenHistory &history) {
-  const bool penalise = options.repetitionPenalty != 1 ||
-                        options.presencePenalty != 0 ||
-                        options.frequencyPenalty != 0;
-  if (penalise) {
+  if (options.hasPenalties()) {
     for (auto [id, use] : history.get()) {
       if (id < 0 || id >= vocabularySize)
         continue;
@@ -231,6 +272,11 @@ int32_t Sampler::drawFiltered(double largest, double uniform) {
 
 Result<int32_t> Sampler::sample(std::span<const float> logits,
                                 const TokenHistory &history, int64_t position) {
+  if (Status s = verifyCount(logits); !s)
+    return s;
+  if (options.temperature == 0 && !options.hasPenalties() &&
+      options.logitBias.empty())
+    return chooseLargest(logits, position);
   if (Status s = load(logits, position); !s)
     return s;
   applyPenalties(history);

@@ -54,6 +54,12 @@ struct SamplingOptions {
   /// InvalidArgument naming the option, its value and the valid range.
   /// `vocabularySize` is the number of ids that may be sampled.
   Status verify(int64_t vocabularySize) const;
+
+  /// Whether one of the three penalties changes logits.
+  bool hasPenalties() const {
+    return repetitionPenalty != 1 || presencePenalty != 0 ||
+           frequencyPenalty != 0;
+  }
 };
 
 /// Which ids a sequence holds and how often, for the penalties.
@@ -94,7 +100,10 @@ private:
   Sampler(SamplingOptions options, int64_t vocabularySize)
       : options(std::move(options)), vocabularySize(vocabularySize) {}
 
+  Status verifyCount(std::span<const float> logits) const;
   Status load(std::span<const float> logits, int64_t position);
+  Result<int32_t> chooseLargest(std::span<const float> logits,
+                                int64_t position) const;
   void applyPenalties(const TokenHistory &history);
   double weightOf(int32_t id, double largest) const;
   int32_t drawUnfiltered(double largest, double uniform);

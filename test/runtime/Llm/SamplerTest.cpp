@@ -6,7 +6,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <random>
 #include <set>
 
 using namespace weft::rt;
@@ -86,6 +89,25 @@ TEST(PhiloxTest, KnownAnswers) {
 TEST(SamplerTest, GreedyTiesGoToTheLowestId) {
   EXPECT_EQ(*sampleOnce({}, {1, 3, 2, 3}), 1);
   EXPECT_EQ(*sampleOnce({}, {-5}), 0);
+}
+
+// Values from few, so that there are ties; sizes around those of blocks.
+TEST(SamplerTest, GreedyIsTheFirstOfTheLargest) {
+  std::mt19937 random(5);
+  const float values[] = {-3e38f, -1.5f, -1e-45f, -0.0f, 0.0f, 1e-45f, 2.0f};
+  for (int size : {1, 2, 15, 511, 512, 513, 1024, 3000}) {
+    for (size_t most = 1; most <= std::size(values); ++most) {
+      std::vector<float> logits(size);
+      for (float &logit : logits)
+        logit = values[random() % most];
+      auto first = std::ranges::max_element(logits);
+      EXPECT_EQ(*sampleOnce({}, logits), first - logits.begin())
+          << "size " << size << ", seed 5";
+    }
+  }
+  std::vector<float> ascending(2000);
+  std::iota(ascending.begin(), ascending.end(), -1000.0f);
+  EXPECT_EQ(*sampleOnce({}, ascending), 1999);
 }
 
 TEST(SamplerTest, A31TinyTemperaturesAreArgmax) {
@@ -285,11 +307,14 @@ TEST(SamplerTest, DrawsDependOnSeedRequestAndPositionOnly) {
 
 TEST(SamplerTest, LogitsThatAreNoNumbersNameThePosition) {
   for (float bad : {std::nanf(""), INFINITY, -INFINITY}) {
-    Result<int32_t> id = sampleOnce({}, {1, 2, bad, 3}, {}, 41);
-    ASSERT_FALSE(id);
-    EXPECT_EQ(id.getStatus().getCode(), StatusCode::Corrupt);
-    EXPECT_THAT(id.getStatus().getMessage(),
-                testing::HasSubstr("the logit of id 2 for position 41 is"));
+    for (double temperature : {0.0, 1.0}) {
+      Result<int32_t> id =
+          sampleOnce({.temperature = temperature}, {1, 2, bad, 3}, {}, 41);
+      ASSERT_FALSE(id);
+      EXPECT_EQ(id.getStatus().getCode(), StatusCode::Corrupt);
+      EXPECT_THAT(id.getStatus().getMessage(),
+                  testing::HasSubstr("the logit of id 2 for position 41 is"));
+    }
   }
 }
 
