@@ -5,12 +5,13 @@
 #include "compiler/Artifact/ExportPlan.h"
 #include "runtime/Format/Hash.h"
 #include "tools/weft-bisect/Phases.h"
+#include "tools/weft-bisect/StoredTensors.h"
 
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/ToolOutputFile.h"
 
-#include <algorithm>
+#include <cstring>
 
 using namespace mlir;
 using namespace weft;
@@ -36,6 +37,11 @@ rt::Status CommandChecker::verify() {
     row.kernel = kernel.name;
     row.program = kernel.program;
   }
+  rt::Result<std::unique_ptr<rt::Stream>> made =
+      session.getProgram().getDevice().createStream();
+  if (!made)
+    return made.getStatus();
+  stream = made.take();
   return rt::Status::ok();
 }
 
@@ -43,87 +49,109 @@ rt::Status CommandChecker::verify() {
 // Inputs
 //===----------------------------------------------------------------------===//
 
-static uint64_t hash(ArrayRef<uint8_t> bytes) {
-  return rt::xxh64(std::as_bytes(std::span(bytes.data(), bytes.size())));
+static std::span<const std::byte> asBytes(ArrayRef<uint8_t> bytes) {
+  return std::as_bytes(std::span(bytes.data(), bytes.size()));
 }
 
 rt::Result<ReferenceTensor> CommandChecker::copyBuffer(uint32_t number,
-                                                       Type type, Place place) {
+                                                       Type type, Read read) {
   const rt::Buffer &buffer = match.getEntry().buffers[number];
-  Type elementType = getElementTypeOrSelf(type);
+  auto tensorType = cast<RankedTensorType>(type);
+  size_t elementBytes = getElementBytes(tensorType.getElementType());
   SmallVector<int64_t> shape;
-  size_t bytes = getElementBytes(elementType);
   for (const rt::Expr &expr : buffer.shape) {
     rt::Result<int64_t> size = expr.evaluate(symbols);
     if (!size)
       return size.getStatus();
     shape.push_back(*size);
-    bytes *= *size;
   }
-  if (bytes > size_t(place.bytes))
-    return rt::Status::internal(
-        "buffer '" + buffer.name + "' has " + std::to_string(place.bytes) +
-        " bytes, its shape needs " + std::to_string(bytes));
-  const auto *data = static_cast<const uint8_t *>(place.data);
-  return ReferenceTensor::own(elementType, shape,
-                              std::vector<uint8_t>(data, data + bytes));
+  std::vector<uint8_t> bytes(ShapedType::getNumElements(shape) * elementBytes);
+  if (rt::Status s = read(number, std::as_writable_bytes(std::span(bytes))); !s)
+    return s;
+  if (!isRowMajor(buffer.dtype, buffer.shape, tensorType)) {
+    Panels panels = *findPanels(buffer.dtype, buffer.shape, tensorType);
+    int64_t rows = shape[1];
+    bytes = unpackPanels(bytes, panels, rows, elementBytes);
+    shape.assign(tensorType.getShape().begin(), tensorType.getShape().end());
+    shape[0] = rows;
+  }
+  return ReferenceTensor::own(tensorType.getElementType(), shape,
+                              std::move(bytes));
+}
+
+/// A parameter of the plan: in place where the host sees the device's memory.
+rt::Result<ReferenceTensor>
+CommandChecker::getStoredParam(const rt::Buffer &buffer,
+                               RankedTensorType type) {
+  const rt::Program &program = session.getProgram();
+  const rt::DeviceMemory &memory = program.getParam(buffer.index);
+  if (program.getDevice().isHostMemory()) {
+    ReferenceTensor tensor;
+    tensor.elementType = type.getElementType();
+    tensor.shape.assign(type.getShape().begin(), type.getShape().end());
+    tensor.bytes = {static_cast<const uint8_t *>(memory.getData()),
+                    memory.getSize()};
+    return tensor;
+  }
+  std::vector<uint8_t> bytes(memory.getSize());
+  if (rt::Status s =
+          stream->download(bytes.data(), memory.getData(), bytes.size());
+      !s)
+    return s;
+  if (rt::Status s = stream->synchronize(); !s)
+    return s;
+  return ReferenceTensor::own(type.getElementType(), type.getShape(),
+                              std::move(bytes));
 }
 
 /// A weight is taken from the model, not from the plan, so that a plan with a
 /// wrong one differs; its bytes are compared once.
-rt::Status CommandChecker::readParam(size_t command, size_t input,
-                                     Place place) {
+rt::Status CommandChecker::readParam(size_t command, size_t input) {
   Operation *constant =
       match.getDispatch(command).getInputs()[input].getDefiningOp();
   if (!constant || constant->getNumOperands() != 0)
     return mismatch(
         getCommandName(command, match.getEntry().commands[command]) +
         " reads a constant where the model has a computed tensor");
-  uint32_t buffer = match.getEntry().commands[command].buffers[input];
-  if (checkedParams.contains(buffer)) {
-    auto type = cast<RankedTensorType>(constant->getResult(0).getType());
-    ReferenceTensor tensor;
-    tensor.elementType = type.getElementType();
-    tensor.shape.assign(type.getShape().begin(), type.getShape().end());
-    tensor.bytes = {static_cast<const uint8_t *>(place.data),
-                    size_t(place.bytes)};
-    inputs.push_back(tensor);
+  uint32_t number = match.getEntry().commands[command].buffers[input];
+  const rt::Buffer &buffer = match.getEntry().buffers[number];
+  rt::Result<ReferenceTensor> stored = getStoredParam(
+      buffer, cast<RankedTensorType>(constant->getResult(0).getType()));
+  if (!stored)
+    return stored.getStatus();
+  if (checkedParams.contains(number)) {
+    inputs.push_back(stored.take());
     return rt::Status::ok();
   }
   FailureOr<ReferenceTensor> tensor = readConstant(constant, weights);
   if (failed(tensor))
     return rt::Status::invalid("a weight of the model cannot be read");
-  ArrayRef<uint8_t> stored(static_cast<const uint8_t *>(place.data),
-                           size_t(place.bytes));
-  if (stored == tensor->bytes)
-    checkedParams.insert(buffer);
+  if (stored->bytes == tensor->bytes)
+    checkedParams.insert(number);
   else if (note.empty())
-    note = "the plan's '" + match.getEntry().buffers[buffer].name +
-           "' is not what the model has";
+    note = "the plan's '" + buffer.name + "' is not what the model has";
   inputs.push_back(*tensor);
   return rt::Status::ok();
 }
 
-rt::Status
-CommandChecker::captureInputs(size_t command,
-                              function_ref<Place(uint32_t)> getPlace) {
+rt::Status CommandChecker::captureInputs(size_t command, Read read) {
   inputs.clear();
   note = match.getWiringNote(command);
   DispatchOp dispatch = match.getDispatch(command);
   for (auto [position, value] : llvm::enumerate(dispatch.getInputs())) {
     uint32_t buffer = match.getEntry().commands[command].buffers[position];
     if (match.getEntry().buffers[buffer].kind == rt::BufferKind::Param) {
-      if (rt::Status s = readParam(command, position, getPlace(buffer)); !s)
+      if (rt::Status s = readParam(command, position); !s)
         return s;
       continue;
     }
     rt::Result<ReferenceTensor> tensor =
-        copyBuffer(buffer, value.getType(), getPlace(buffer));
+        copyBuffer(buffer, value.getType(), read);
     if (!tensor)
       return tensor.getStatus();
     auto it = written.find(buffer);
     if (note.empty() && it != written.end() &&
-        it->second.hash != hash(tensor->bytes))
+        it->second.hash != rt::xxh64(asBytes(tensor->bytes)))
       note = "'" + match.getEntry().buffers[buffer].name +
              "' was overwritten after command " +
              std::to_string(it->second.command) + " had written it";
@@ -139,8 +167,8 @@ CommandChecker::captureInputs(size_t command,
 rt::Status CommandChecker::check(const rt::CommandEvent &event) {
   size_t index = event.commandIndex;
   DispatchOp dispatch = match.getDispatch(index);
-  auto getPlace = [&](uint32_t buffer) {
-    return Place{event.bufferData[buffer], event.bufferBytes[buffer]};
+  auto read = [&](uint32_t buffer, std::span<std::byte> to) {
+    return event.readBuffer(buffer, to);
   };
   auto lookup = [&](Value value) {
     for (auto [input, tensor] : llvm::zip_equal(dispatch.getInputs(), inputs))
@@ -159,10 +187,10 @@ rt::Status CommandChecker::check(const rt::CommandEvent &event) {
   for (auto [number, result] : llvm::enumerate(dispatch.getResults())) {
     uint32_t buffer = match.getResultBuffer(index, number);
     rt::Result<ReferenceTensor> tensor =
-        copyBuffer(buffer, result.getType(), getPlace(buffer));
+        copyBuffer(buffer, result.getType(), read);
     if (!tensor)
       return tensor.getStatus();
-    written[buffer] = {hash(tensor->bytes), index};
+    written[buffer] = {rt::xxh64(asBytes(tensor->bytes)), index};
     const std::string &name = match.getEntry().buffers[buffer].name;
     if (tensor->shape != (*results)[number].shape)
       return rt::Status::internal(
@@ -177,6 +205,9 @@ rt::Status CommandChecker::check(const rt::CommandEvent &event) {
     return found[result.getResultNumber()].tensor;
   });
   CommandRow row = rows[index];
+  const rt::Kernel &kernel = event.plan.kernels[event.kernel];
+  row.kernel = kernel.name;
+  row.program = kernel.program;
   row.target = event.target;
   row.step = stepNumber;
   row.note = note;
@@ -186,7 +217,7 @@ rt::Status CommandChecker::check(const rt::CommandEvent &event) {
     return s;
   if (index + 1 == match.getCount())
     return rt::Status::ok();
-  return captureInputs(index + 1, getPlace);
+  return captureInputs(index + 1, read);
 }
 
 rt::Status CommandChecker::record(size_t command, CommandRow row,
@@ -268,15 +299,17 @@ CommandChecker::run(ArrayRef<Step> steps, function_ref<void()> progress) {
     if (!state)
       return state.getStatus();
     Type elementType = getElementTypeOrSelf(argument.getType());
-    const auto *data = static_cast<const uint8_t *>(state->data);
-    size_t bytes = getElementBytes(elementType);
-    for (int64_t size : state->shape)
-      bytes *= size;
+    std::vector<uint8_t> bytes(ShapedType::getNumElements(state->shape) *
+                               getElementBytes(elementType));
+    if (rt::Status s = session.readState(
+            name.getValue(), 0, std::as_writable_bytes(std::span(bytes)));
+        !s)
+      return s;
     outputs.push_back(
         {name.getValue().str(),
          ReferenceTensor::own(elementType,
                               {state->shape.data(), state->shape.size()},
-                              {data, data + bytes})});
+                              std::move(bytes))});
   }
   return outputs;
 }
@@ -323,7 +356,8 @@ rt::Result<std::vector<NamedTensor>> CommandChecker::runStep() {
 
   if (match.getCount() != 0)
     if (rt::Status s = captureInputs(
-            0, [&](uint32_t buffer) { return getFirstPlace(buffer); });
+            0, [&](uint32_t buffer,
+                   std::span<std::byte> to) { return readFirst(buffer, to); });
         !s)
       return s;
   if (rt::Status s = session.run(match.getEntry().name, in, out, given); !s)
@@ -331,24 +365,16 @@ rt::Result<std::vector<NamedTensor>> CommandChecker::runStep() {
   return outputs;
 }
 
-CommandChecker::Place CommandChecker::getFirstPlace(uint32_t number) {
+rt::Status CommandChecker::readFirst(uint32_t number, std::span<std::byte> to) {
   const rt::Buffer &buffer = match.getEntry().buffers[number];
-  if (buffer.kind == rt::BufferKind::Param) {
-    const rt::DeviceMemory &memory =
-        session.getProgram().getParam(buffer.index);
-    return {memory.getData(), int64_t(memory.getSize())};
-  }
-  if (buffer.kind == rt::BufferKind::State) {
-    rt::Result<rt::TensorView> state =
-        session.getState(session.getPlan().states[buffer.index].name);
-    auto bytes = int64_t(rt::getByteSize(state->dtype));
-    for (int64_t size : state->shape)
-      bytes *= size;
-    return {state->data, bytes};
-  }
+  if (buffer.kind == rt::BufferKind::State)
+    return session.readState(session.getPlan().states[buffer.index].name, 0,
+                             to);
   auto it = step->inputs.find(buffer.name);
-  if (it == step->inputs.end())
-    return {nullptr, 0}; // Of a temporary, which has no value yet.
-  return {it->second.values.data(),
-          int64_t(it->second.values.size() * sizeof(int32_t))};
+  if (it == step->inputs.end() ||
+      it->second.values.size() * sizeof(int32_t) < to.size())
+    return mismatch("the first command reads '" + buffer.name +
+                    "', which nothing has written");
+  std::memcpy(to.data(), it->second.values.data(), to.size());
+  return rt::Status::ok();
 }

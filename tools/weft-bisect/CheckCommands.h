@@ -2,7 +2,7 @@
 //
 // While the plan runs, each command's dispatch is computed by the reference on
 // the very inputs that the command has, so that an error of one command does
-// not show in those behind it.
+// not show in those behind it. The device may have memory of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,9 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,7 +54,7 @@ public:
   CommandChecker(const CommandChecker &) = delete;
   CommandChecker &operator=(const CommandChecker &) = delete;
 
-  /// As CommandMatch::verify.
+  /// As CommandMatch::verify; also the errors of Device::createStream.
   rt::Status verify();
 
   /// Runs the plan on the steps in order and checks every command. Gives what
@@ -65,20 +67,19 @@ public:
   const std::optional<FirstBad> &getFirstBad() const { return firstBad; }
 
 private:
-  /// A buffer of the plan in memory.
-  struct Place {
-    const void *data;
-    int64_t bytes;
-  };
+  /// Copies the start of a buffer of the entry to memory of the host.
+  using Read =
+      llvm::function_ref<rt::Status(uint32_t buffer, std::span<std::byte> to)>;
 
   rt::Result<ReferenceTensor> copyBuffer(uint32_t buffer, mlir::Type type,
-                                         Place place);
-  rt::Status captureInputs(size_t command,
-                           llvm::function_ref<Place(uint32_t)> getPlace);
-  rt::Status readParam(size_t command, size_t input, Place place);
+                                         Read read);
+  rt::Status captureInputs(size_t command, Read read);
+  rt::Status readParam(size_t command, size_t input);
+  rt::Result<ReferenceTensor> getStoredParam(const rt::Buffer &buffer,
+                                             mlir::RankedTensorType type);
   rt::Result<std::vector<NamedTensor>> runStep();
-  /// Where a buffer is before the first command.
-  Place getFirstPlace(uint32_t buffer);
+  /// Reads a buffer as it is before the first command.
+  rt::Status readFirst(uint32_t buffer, std::span<std::byte> to);
   rt::Status check(const rt::CommandEvent &event);
   rt::Status record(size_t command, CommandRow row,
                     llvm::ArrayRef<NamedTensor> found,
@@ -94,6 +95,7 @@ private:
   Options options;
   ExpertChoices &choices;
   CommandMatch match;
+  std::unique_ptr<rt::Stream> stream; ///< For reading parameters.
   std::vector<CommandRow> rows;
   std::optional<FirstBad> firstBad;
 

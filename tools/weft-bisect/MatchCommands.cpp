@@ -2,7 +2,7 @@
 
 #include "tools/weft-bisect/MatchCommands.h"
 
-#include "compiler/Artifact/ExportPlan.h"
+#include "tools/weft-bisect/StoredTensors.h"
 
 using namespace mlir;
 using namespace weft;
@@ -72,15 +72,7 @@ rt::Status CommandMatch::verifyCommand(size_t index) {
 /// Whether a tensor of the plan is one of the model's type.
 static bool fits(rt::DType dtype, const std::vector<rt::Expr> &shape,
                  RankedTensorType type) {
-  if (getDType(type.getElementType()) != dtype ||
-      shape.size() != size_t(type.getRank()))
-    return false;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    if (type.isDynamicDim(dim)
-            ? shape[dim].isConstant()
-            : shape[dim] != rt::Expr::constant(type.getDimSize(dim)))
-      return false;
-  return true;
+  return isRowMajor(dtype, shape, type) || findPanels(dtype, shape, type);
 }
 
 static std::string print(Type type) {
@@ -108,8 +100,8 @@ rt::Status CommandMatch::verifyStates() {
       continue;
     bool isFound = llvm::any_of(plan.states, [&](const rt::State &state) {
       return state.name == name.getValue() &&
-             fits(state.dtype, state.shape,
-                  cast<RankedTensorType>(argument.getType()));
+             isRowMajor(state.dtype, state.shape,
+                        cast<RankedTensorType>(argument.getType()));
     });
     if (!isFound)
       return mismatch("the plan has no state '" + name.getValue().str() +

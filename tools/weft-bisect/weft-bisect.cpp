@@ -34,7 +34,7 @@ cl::opt<std::string>
     planPath("plan",
              cl::desc("The plan to check (default: MODEL is compiled); it must "
                       "have been compiled from MODEL with the same --dtype, "
-                      "--context and --no-fuse"),
+                      "--context and --no-fuse; --target is the plan's"),
              cl::value_desc("file.weft"), cl::cat(category));
 cl::opt<std::string> prompt("prompt", cl::desc("Text to run the model on"),
                             cl::value_desc("text"), cl::cat(category));
@@ -63,6 +63,11 @@ cl::opt<std::string>
 cl::opt<bool> saveAll("save-all",
                       cl::desc("With --save: the tensors of every command"),
                       cl::cat(category));
+cl::opt<std::string>
+    deviceName("device",
+               cl::desc("cpu, cuda or cuda:N (default: what the plan was "
+                        "compiled for)"),
+               cl::value_desc("device"), cl::cat(category));
 cl::opt<bool> json("json", cl::desc("Write the report as JSON"),
                    cl::cat(category));
 
@@ -70,7 +75,8 @@ constexpr const char *overview =
     "Finds the first place where a compiled plan is wrong.\n\n"
     "  weft-bisect models/stories260k\n"
     "  weft-bisect MODEL --plan model.weft --prompt \"Once upon a time\"\n"
-    "  weft-bisect MODEL --no-fuse --target=cpu:x86-64-v2 --save wrong\n\n"
+    "  weft-bisect MODEL --no-fuse --target=cpu:x86-64-v2 --save wrong\n"
+    "  weft-bisect MODEL --target=cuda:sm_90a --device cuda:1\n\n"
     "Runs MODEL by its definition (the decompositions of its operations, "
     "compiled without\n"
     "Weft's own passes) after each phase up to fuse, and the plan by the "
@@ -200,10 +206,28 @@ rt::Result<std::shared_ptr<rt::Program>> loadPlan(const std::string &path) {
   rt::Result<std::unique_ptr<rt::Artifact>> artifact = rt::Artifact::open(path);
   if (!artifact)
     return artifact.getStatus();
-  rt::Result<std::shared_ptr<rt::Device>> device = rt::createDevice("cpu", 0);
+  rt::Result<std::shared_ptr<rt::Device>> device = rt::createDevice(
+      deviceName.empty() ? rt::getDeviceForTarget((*artifact)->getPlan().target)
+                         : deviceName.getValue(),
+      0);
   if (!device)
     return device.getStatus();
   return rt::Program::load(artifact.take(), device.take());
+}
+
+/// Compiles for what the plan was compiled for, unless --target says otherwise:
+/// layouts of weights depend on it.
+rt::Status takeTarget(const std::string &plan, CompileOptions &options) {
+  rt::Result<std::unique_ptr<rt::Artifact>> artifact = rt::Artifact::open(plan);
+  if (!artifact)
+    return artifact.getStatus();
+  llvm::Expected<Target> target = parseTarget((*artifact)->getPlan().target);
+  if (target)
+    options.target = std::move(*target);
+  else // A list of architectures that the plan had no place for.
+    return rt::Status::invalid("give --target: " +
+                               llvm::toString(target.takeError()));
+  return rt::Status::ok();
 }
 
 int run() {
@@ -217,9 +241,16 @@ int run() {
     return usage("--tolerance must not be negative");
   if (saveAll && saveFolder.empty())
     return usage("--save-all needs --save FOLDER");
+  if (rt::Status s = rt::checkDeviceName(
+          deviceName.empty() ? "cpu" : deviceName.getValue());
+      !s)
+    return usage("--device: " + s.getMessage());
   llvm::Expected<CompileOptions> options = modelOptions.getCompileOptions();
   if (!options)
     return usage(llvm::toString(options.takeError()));
+  if (!planPath.empty() && modelOptions.target.getNumOccurrences() == 0)
+    if (rt::Status s = takeTarget(planPath, *options); !s)
+      return fail(s);
 
   DialectRegistry registry;
   registerAllDialects(registry);

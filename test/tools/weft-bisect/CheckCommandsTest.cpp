@@ -5,19 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/weft-bisect/CheckCommands.h"
+#include "test/tools/weft-bisect/CheckerFixture.h"
 
-#include "compiler/Compile.h"
-#include "compiler/Dialects.h"
-#include "compiler/Import/HuggingFace/Import.h"
 #include "dialects/Plan/PlanDialect.h"
-#include "models/common/BuildModel.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdio>
-#include <functional>
 
 using namespace weft;
 using namespace weft::bisect;
@@ -25,77 +17,20 @@ using testing::HasSubstr;
 
 namespace {
 
-class CheckCommandsTest : public testing::Test {
+class CheckCommandsTest : public CheckerFixture {
 protected:
-  /// Compiles the bundled model; `editPlan` may change the plan before it is
-  /// written.
+  /// Of the bundled model on the CPU.
   void makeChecker(std::function<void(mlir::ModuleOp)> editPlan = {}) {
-    ImportReport report;
-    model = importCheckpoint(WEFT_SOURCE_DIR "/models/stories260k", {}, report);
-    ASSERT_TRUE(model);
-    mlir::DialectRegistry registry;
-    registerAllDialects(registry);
-    context = std::make_unique<mlir::MLIRContext>(registry);
-    context->loadAllAvailableDialects();
-    mlir::OwningOpRef<mlir::ModuleOp> module =
-        buildModel(*context, model->config, model->weights, *model->source, {});
-    ASSERT_TRUE(module);
-    CompileOptions options;
-    options.target = *parseTarget("cpu:x86-64-v2");
-    ArtifactOptions artifact;
-    artifact.path = testing::TempDir() + "weft-check-commands.weft";
-    PhaseRun run;
-    run.afterPhase = [&](const Phase &phase, mlir::ModuleOp result) {
-      if (phase.name == "fuse")
-        fused = result.clone();
-      if (phase.name == "plan" && editPlan)
-        editPlan(result);
+    CheckerSettings settings;
+    settings.checkpoint = WEFT_SOURCE_DIR "/models/stories260k";
+    settings.options.target = *parseTarget("cpu:x86-64-v2");
+    settings.ids = {1, 403, 407};
+    settings.makeDevice = [](const rt::Plan &) {
+      return rt::createDevice("cpu", 1).take();
     };
-    ASSERT_TRUE(succeeded(
-        compileToArtifact(*module, *model->source, options, run, artifact)));
-    auto opened = rt::Artifact::open(artifact.path);
-    ASSERT_TRUE(opened) << opened.getStatus().getMessage();
-    std::remove(artifact.path.c_str());
-    auto device = rt::createDevice("cpu", 1);
-    ASSERT_TRUE(device);
-    auto program = rt::Program::load(opened.take(), device.take());
-    ASSERT_TRUE(program);
-    auto meta = rt::ModelMeta::parse((*program)->getPlan().metaJson);
-    ASSERT_TRUE(meta);
-    const int32_t ids[] = {1, 403, 407};
-    auto made = makeSteps(*meta, ids, 0);
-    ASSERT_TRUE(made);
-    steps = made.take();
-    rt::SessionOptions sizes;
-    for (const auto &symbol : steps[0].symbols)
-      sizes.symbols.push_back({symbol.getKey(), symbol.getValue()});
-    auto created = rt::Session::create(program.take(), sizes);
-    ASSERT_TRUE(created) << created.getStatus().getMessage();
-    session = created.take();
-    runner = std::make_unique<ReferenceRunner>(*context);
-    checker = std::make_unique<CommandChecker>(
-        fused->lookupSymbol<mlir::func::FuncOp>("step"), *session, *runner,
-        *model->source, Options(), choices);
-    rt::Status verified = checker->verify();
-    ASSERT_TRUE(verified) << verified.getMessage();
+    settings.editPlan = std::move(editPlan);
+    CheckerFixture::makeChecker(settings);
   }
-
-  size_t findCommand(llvm::StringRef label) {
-    for (size_t i = 0; i < checker->getRows().size(); ++i)
-      if (checker->getRows()[i].label == label)
-        return i;
-    ADD_FAILURE() << "no command " << label.str();
-    return 0;
-  }
-
-  std::optional<ImportedModel> model;
-  std::unique_ptr<mlir::MLIRContext> context;
-  mlir::OwningOpRef<mlir::ModuleOp> fused;
-  std::vector<Step> steps;
-  std::unique_ptr<rt::Session> session;
-  std::unique_ptr<ReferenceRunner> runner;
-  ExpertChoices choices;
-  std::unique_ptr<CommandChecker> checker;
 };
 
 TEST_F(CheckCommandsTest, NothingDiffersInAGoodPlan) {

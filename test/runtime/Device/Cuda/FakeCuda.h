@@ -6,8 +6,8 @@
 // fails where the runtime touches memory of the device.
 //
 // A "cubin" is any text that starts with "FAKE"; its functions are those of
-// ToyKernels.c and ToyDecoderKernels.c, and "toy_fault", which accesses what it
-// must not.
+// ToyKernels.c and ToyDecoderKernels.c, "toy_fault", which accesses what it
+// must not, and those that a test adds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,10 @@
 #include "runtime/Device/Cuda/CudaApi.h"
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,15 @@ struct FakeLaunch {
   std::string function;
   unsigned blocks = 0, threads = 0, sharedBytes = 0, cluster = 1;
   bool isDependent = false, isCaptured = false;
+};
+
+/// A function of any cubin. `run` sees memory of the host; what it returns the
+/// launch fails with.
+struct FakeKernel {
+  uint32_t buffers = 0, symbols = 0;
+  std::function<cuda::Code(std::span<void *const> buffers,
+                           std::span<const int64_t> symbols, int64_t items)>
+      run;
 };
 
 /// What tests set and read. Guarded by `mutex` inside the driver; tests read
@@ -42,6 +53,8 @@ struct FakeCuda {
   cuda::Code initResult = cuda::Code::Success;
   /// Functions that fail the next time they are called.
   std::map<std::string, cuda::Code> failures;
+  /// Kernels that a test adds, by the name of their function.
+  std::map<std::string, FakeKernel> kernels;
 
   std::vector<FakeLaunch> launches;
   size_t usedBytes = 0, pinnedBytes = 0;

@@ -30,21 +30,38 @@ constexpr Address deviceBit = Address(1) << 60;
 constexpr Code invalidValue = Code(1), notFound = Code(500),
                captureUnsupported = Code(900);
 
-struct FakeFunction {
-  const char *name;
-  HostKernel run;
-  uint32_t buffers, symbols;
-};
-
 void fault(void *const *, const int64_t *, int64_t, int64_t, void *);
 
-const FakeFunction functions[] = {
-    {"toy_linear", toy_linear, 4, 1},     {"toy_append", toy_append, 3, 2},
-    {"toy_sum", toy_sum, 2, 1},           {"toy_iota", toy_iota, 2, 1},
-    {"toy_level_1", toy_level_1, 1, 0},   {"toy_level_2", toy_level_2, 1, 0},
-    {"toy_remember", toy_remember, 3, 1}, {"toy_tell", toy_tell, 7, 2},
-    {"toy_fault", fault, 1, 0},
+/// A kernel that was compiled for a CPU, on all its items.
+FakeKernel wrap(uint32_t buffers, uint32_t symbols, HostKernel kernel) {
+  return {buffers, symbols,
+          [kernel](std::span<void *const> data, std::span<const int64_t> values,
+                   int64_t items) {
+            alignas(64) std::byte scratch[64];
+            kernel(data.data(), values.data(), 0, items, scratch);
+            return Code::Success;
+          }};
+}
+
+/// The driver's own functions and a test's.
+struct FakeFunction {
+  std::string name;
+  FakeKernel kernel;
 };
+
+std::vector<FakeFunction> getOwnFunctions() {
+  return {
+      {"toy_linear", wrap(4, 1, toy_linear)},
+      {"toy_append", wrap(3, 2, toy_append)},
+      {"toy_sum", wrap(2, 1, toy_sum)},
+      {"toy_iota", wrap(2, 1, toy_iota)},
+      {"toy_level_1", wrap(1, 0, toy_level_1)},
+      {"toy_level_2", wrap(1, 0, toy_level_2)},
+      {"toy_remember", wrap(3, 1, toy_remember)},
+      {"toy_tell", wrap(7, 2, toy_tell)},
+      {"toy_fault", wrap(1, 0, fault)},
+  };
+}
 
 using Work = std::function<void()>;
 
@@ -149,6 +166,7 @@ void weftResetFakeCuda() {
   fake.memoryBytes = fresh.memoryBytes;
   fake.initResult = fresh.initResult;
   fake.failures.clear();
+  fake.kernels.clear();
   fake.launches.clear();
   fake.usedBytes = fake.pinnedBytes = 0;
   fake.uploads = fake.downloads = fake.uploadedBytes = fake.largestUpload = 0;
@@ -351,13 +369,19 @@ Code cuModuleUnload(Module) {
 
 Code cuModuleGetFunction(Function *function, Module, const char *name) {
   ENTER();
-  for (const FakeFunction &known : functions)
-    if (std::string_view(known.name) == name) {
+  static const std::vector<FakeFunction> own = getOwnFunctions();
+  for (const FakeFunction &known : own)
+    if (known.name == name) {
       *function =
           reinterpret_cast<Function>(const_cast<FakeFunction *>(&known));
       return Code::Success;
     }
-  return notFound;
+  auto found = state().kernels.find(name);
+  if (found == state().kernels.end())
+    return notFound;
+  *function = reinterpret_cast<Function>(resources().keep(
+      std::make_shared<FakeFunction>(found->first, found->second)));
+  return Code::Success;
 }
 
 Code cuFuncGetAttribute(int *value, FunctionAttribute, Function) {
@@ -372,7 +396,7 @@ Code cuFuncSetAttribute(Function, FunctionAttribute, int) {
 
 Code cuFuncGetParamInfo(Function function, size_t index, size_t *offset,
                         size_t *size) {
-  const auto &known = *reinterpret_cast<FakeFunction *>(function);
+  const FakeKernel &known = reinterpret_cast<FakeFunction *>(function)->kernel;
   if (index > known.buffers + known.symbols)
     return invalidValue;
   *offset = index * 8;
@@ -389,8 +413,8 @@ Code cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function, int,
 Code cuLaunchKernelEx(const LaunchConfig *config, Function function,
                       void **parameters, void **) {
   ENTER();
-  const auto &known = *reinterpret_cast<FakeFunction *>(function);
-  FakeLaunch launch = {known.name, config->gridX, config->blockX,
+  const auto &[name, known] = *reinterpret_cast<FakeFunction *>(function);
+  FakeLaunch launch = {name, config->gridX, config->blockX,
                        config->sharedBytes};
   for (unsigned i = 0; i < config->attributeCount; ++i) {
     const LaunchAttribute &attribute = config->attributes[i];
@@ -416,8 +440,8 @@ Code cuLaunchKernelEx(const LaunchConfig *config, Function function,
   const int64_t items =
       *static_cast<int64_t *>(parameters[known.buffers + known.symbols]);
   return issue(config->stream, [=, run = known.run] {
-    alignas(64) std::byte scratch[64];
-    run(buffers.data(), symbols.data(), 0, items, scratch);
+    if (Code code = run(buffers, symbols, items); code != Code::Success)
+      state().sticky = code;
   });
 }
 
