@@ -7,6 +7,7 @@
 #include "dialects/Weft/WeftDialect.h"
 #include "passes/Fuse/Passes.h"
 #include "passes/Kernel/CpuLevel.h"
+#include "passes/Kernel/CudaArch.h"
 #include "passes/Kernel/Passes.h"
 #include "passes/Plan/Passes.h"
 
@@ -34,6 +35,16 @@ static void buildGraph(OpPassManager &manager, const CompileOptions &) {
 
 static void buildShard(OpPassManager &, const CompileOptions &) {}
 
+/// Whether linear layers of a few rows become kernels that read each weight
+/// once, whatever architecture of the target they run on.
+static bool streamsWeights(const Target &target) {
+  return target.isCuda() &&
+         llvm::all_of(target.cudaArchs, [](const std::string &name) {
+           const CudaArch *arch = findCudaArch(name);
+           return arch && arch->hasBulkCopy;
+         });
+}
+
 static void buildFuse(OpPassManager &manager, const CompileOptions &options) {
   // Merging changes the matrices, packing their layout; dispatches are formed
   // around both.
@@ -47,6 +58,8 @@ static void buildFuse(OpPassManager &manager, const CompileOptions &options) {
   fuse::FormDispatchesOptions dispatches;
   dispatches.fuse = options.fuse;
   manager.addPass(fuse::createFormDispatches(dispatches));
+  if (options.fuse && streamsWeights(options.target))
+    manager.addPass(fuse::createFuseNorms());
   // Removes the reshapes that dispatches have taken over.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

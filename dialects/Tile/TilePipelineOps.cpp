@@ -158,12 +158,18 @@ LogicalResult ConsumeOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ShareOp::verify() {
-  auto input = cast<RankedTensorType>(getInput().getType());
-  auto result = cast<RankedTensorType>(getType());
-  if (input.getRank() != 2 || result.getRank() != 2 ||
-      input.getDimSize(0) != result.getDimSize(0) ||
-      input.getDimSize(1) % result.getDimSize(1) != 0)
-    return emitOpError("gives equal parts of the columns, found ")
-           << input << " to " << result;
+  if (getInputs().empty() || getInputs().size() != getOutputs().size())
+    return emitOpError("needs as many results as sums, at least one; found ")
+           << getOutputs().size() << " and " << getInputs().size();
+  for (auto [sum, part] : llvm::zip_equal(getInputs(), getOutputs())) {
+    auto input = cast<RankedTensorType>(sum.getType());
+    auto result = cast<RankedTensorType>(part.getType());
+    if (input.getRank() != 2 || result.getRank() != 2 ||
+        input.getDimSize(0) != result.getDimSize(0) ||
+        (input.getDimSize(1) != 1 &&
+         input.getDimSize(1) % result.getDimSize(1) != 0))
+      return emitOpError("gives equal parts of the columns, found ")
+             << input << " to " << result;
+  }
   return success();
 }

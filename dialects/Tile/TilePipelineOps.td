@@ -150,19 +150,21 @@ def Tile_ClusterRankOp : Tile_Op<"cluster_rank", [Pure]> {
 }
 
 def Tile_ShareOp : Tile_Op<"share", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "a block's columns of a sum over all blocks of a work item";
+  let summary = "a block's columns of sums over all blocks of a work item";
   let description = [{
     The blocks of a cluster have cut a fold with merge `add` into parts; block r
-    of n goes on with columns [r * C / n, (r + 1) * C / n) of the sum. `round`
-    counts the shares of a kernel from 0. With one block it is the tile itself.
+    of n goes on with columns [r * C / n, (r + 1) * C / n) of each sum. A sum of
+    one column, one number per row, is repeated in all columns of its result.
+    `round` counts the shares of a kernel from 0. With one block it is the tile
+    itself.
 
     ```mlir
     %part = tile.share %sum round %r : tensor<8x128xf32> -> tensor<8x64xf32>
     ```
   }];
-  let arguments = (ins Tile_F32Tile:$input, Index:$round);
-  let results = (outs Tile_F32Tile:$result);
-  let assemblyFormat = "$input `round` $round attr-dict `:` type($input) `->` type($result)";
+  let arguments = (ins Variadic<Tile_F32Tile>:$inputs, Index:$round);
+  let results = (outs Variadic<Tile_F32Tile>:$outputs);
+  let assemblyFormat = "$inputs `round` $round attr-dict `:` type($inputs) `->` type($outputs)";
   let hasVerifier = 1;
 }
 

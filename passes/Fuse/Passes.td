@@ -101,4 +101,30 @@ def FormDispatches : Pass<"weft-form-dispatches"> {
   let statistics = [Statistic<"numDispatches", "dispatches", "Dispatches formed">];
 }
 
+def FuseNorms : Pass<"weft-fuse-norms"> {
+  let summary = "moves norms into the linear layers that read them";
+  let description = [{
+    A root-mean-square normalisation of rows is no kernel of its own: each of
+    the linear layers that read it computes it, `y = W (x * w) / rms(x)`. The
+    squares are summed while the input passes by anyway. Stands behind the
+    forming of dispatches, whose kernels it changes. Part of the fuse phase for
+    GPUs that stream weights past a few rows (decision 0012); elsewhere a linear
+    layer reads its input often and one kernel in front is better.
+
+    Conditions:
+
+    * the norm is one of rows in bf16: `x * w` is rounded before it is divided,
+      which needs the range of f32;
+    * only linear layers whose weights are stored in fragments read it;
+    * its input and its weight are known outside its kernel.
+
+    Remarks:
+
+    * `norm-fused`, passed: a norm is computed by the layers that read it;
+    * `norm-not-fused`, missed: why not.
+  }];
+  let dependentDialects = ["::weft::WeftDialect"];
+  let statistics = [Statistic<"numFused", "fused", "Norms moved into linear layers">];
+}
+
 #endif // WEFT_PASSES_FUSE_PASSES_TD

@@ -32,10 +32,12 @@ bool isOnGpu(DispatchOp dispatch) {
 }
 
 /// Whether a linear layer multiplies all columns of the value, or of what it is
-/// reshaped to, by a weight in fragments.
+/// reshaped to or normalised to, by a weight in fragments.
 bool isMultiplied(Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user))
+    auto norm = dyn_cast<RmsNormOp>(user);
+    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user) ||
+        (norm && norm.getInput() == value))
       return isMultiplied(user->getResult(0));
     auto linear = dyn_cast<LinearOp>(user);
     return linear && linear.getInput() == value &&

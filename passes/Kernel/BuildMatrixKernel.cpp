@@ -18,9 +18,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Kernel/InputNorm.h"
 #include "passes/Kernel/MatrixEpilogue.h"
 
 #include <numeric>
+#include <optional>
 
 using namespace mlir;
 using namespace weft;
@@ -81,6 +83,8 @@ public:
     for (Operation *op : k.getOps()) {
       if (isa<LinearOp, GroupedLinearOp>(op))
         matrices.push_back(Matrix::get(op));
+      else if (auto inputNorm = dyn_cast<RmsNormOp>(op))
+        norm.emplace(k, inputNorm);
       else
         epilogue.push_back(op);
     }
@@ -95,7 +99,7 @@ public:
         panels = matrix.getPanels();
       group = std::lcm(group, matrix.getGroup());
     }
-    input = k.getView(matrices[0].input);
+    input = getInputView(k, matrices[0].input);
     if (matrices[0].experts)
       buildExpertItem();
     else
@@ -215,6 +219,8 @@ private:
     SmallVector<int64_t> shape = {height, panelWidth};
     SmallVector<Value> accumulators(panelCount * matrices.size(),
                                     k.constant(shape, 0));
+    if (norm)
+      accumulators.push_back(k.constant({height, 1}, 0));
     int64_t size = matrices[0].inputs;
     // The last, shorter step of the fold is one of its own.
     int64_t unroll =
@@ -227,6 +233,11 @@ private:
     if (full < size)
       accumulators = foldOver(full, size, size - full, accumulators, row,
                               column, shape, expert, choice);
+    if (norm) {
+      Value squares = accumulators.pop_back_val();
+      for (Value &sum : accumulators)
+        sum = norm->divide(sum, squares);
+    }
     for (int64_t p = 0; p < panelCount; ++p)
       finishTile(
           ArrayRef(accumulators).slice(p * matrices.size(), matrices.size()),
@@ -266,8 +277,12 @@ private:
           if (choice && input.shape.size() == 2)
             inColumn = k.add(inColumn, k.mul(choice, matrices[0].inputs));
           Value lhs = k.load(input.matrix, {row, inColumn}, {shape[0], step});
+          Value squares;
+          if (norm)
+            std::tie(lhs, squares) = norm->apply(lhs, kk);
           SmallVector<Value> next;
-          for (auto [number, accumulator] : llvm::enumerate(state)) {
+          for (auto [number, accumulator] :
+               llvm::enumerate(norm ? state.drop_back() : state)) {
             const Matrix &matrix = matrices[number % matrices.size()];
             int64_t panelNumber = number / matrices.size();
             Value rhs =
@@ -281,6 +296,8 @@ private:
             next.push_back(k.create<tile::MmaOp>(instruction(matrix, step), lhs,
                                                  rhs, accumulator));
           }
+          if (norm)
+            next.push_back(k.create<arith::AddFOp>(state.back(), squares));
           return next;
         });
   }
@@ -310,6 +327,7 @@ private:
   }
 
   KernelBuilder &k;
+  std::optional<InputNorm> norm; ///< In front of the only input.
   SmallVector<Matrix> matrices;
   SmallVector<Operation *> epilogue;
   PanelLayoutAttr panels; ///< Of a weight that is stored in panels.

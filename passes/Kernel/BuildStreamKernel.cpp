@@ -9,9 +9,16 @@
 // A gated pair has two sums over one input, which share the columns of a tile.
 // A range is made of whole groups of 16 columns, as the weight is.
 //
+// A root-mean-square normalisation of the input is part of the fold: the input
+// is multiplied by the norm's weight, its squares are summed beside the
+// products, and the epilogue divides by the root of their mean.
+//
 //===----------------------------------------------------------------------===//
 
+#include "passes/Kernel/InputNorm.h"
 #include "passes/Kernel/MatrixEpilogue.h"
+
+#include <optional>
 
 using namespace mlir;
 using namespace weft;
@@ -31,10 +38,12 @@ public:
     for (Operation *op : k.getOps()) {
       if (auto linear = dyn_cast<LinearOp>(op))
         layers.push_back(linear);
+      else if (auto inputNorm = dyn_cast<RmsNormOp>(op))
+        norm.emplace(k, inputNorm);
       else
         epilogue.push_back(op);
     }
-    input = k.getView(layers[0].getInput());
+    input = getInputView(k, layers[0].getInput());
     width = schedule.getColumns() / static_cast<int64_t>(layers.size());
     Value range = k.rem(k.item(), schedule.getRanges());
     row = k.mul(k.div(k.item(), schedule.getRanges()), schedule.getRows());
@@ -58,6 +67,8 @@ private:
   void buildTile(Value column, Value columns, Value round) {
     SmallVector<int64_t> shape = {schedule.getRows(), width};
     SmallVector<Value> zeros(layers.size(), k.constant(shape, 0));
+    if (norm)
+      zeros.push_back(k.constant({shape[0], 1}, 0));
     int64_t step = schedule.getStep();
     SmallVector<Value> sums = k.fold(
         k.index(0), k.index(layers[0].getInputSize()), step, tile::Merge::Add,
@@ -65,22 +76,32 @@ private:
           Value lhs =
               k.load(input.matrix, {row, k.add(kk, k.index(input.offset))},
                      {shape[0], step}, rows);
+          Value squares;
+          if (norm)
+            std::tie(lhs, squares) = norm->apply(lhs, kk);
           SmallVector<Value> next;
-          for (auto [layer, sum] : llvm::zip_equal(layers, state)) {
+          for (auto [layer, sum] : llvm::zip(layers, state)) {
             Value rhs = k.load(k.getArgument(layer.getWeight()), {column, kk},
                                {step, width}, Value(), {1, 0}, columns);
             next.push_back(k.create<tile::MmaOp>(tile::MmaInstruction::Tensor,
                                                  lhs, rhs, sum));
           }
+          if (norm)
+            next.push_back(k.create<arith::AddFOp>(state.back(), squares));
           return next;
         });
     int64_t share = width / schedule.getCluster();
     Value offset = k.mul(k.create<tile::ClusterRankOp>(), share);
+    SmallVector<Type> types(
+        sums.size(), k.tileType({shape[0], share}, k.builder.getF32Type()));
+    auto shared = k.create<tile::ShareOp>(types, sums, round);
     SmallVector<MatrixSum> parts;
-    auto type = k.tileType({shape[0], share}, k.builder.getF32Type());
-    for (auto [layer, sum] : llvm::zip_equal(layers, sums))
-      parts.push_back(
-          {layer, layer.getBias(), k.create<tile::ShareOp>(type, sum, round)});
+    for (auto [layer, part] : llvm::zip(layers, shared.getOutputs())) {
+      Value sum = part;
+      if (norm)
+        sum = norm->divide(sum, shared.getOutputs().back());
+      parts.push_back({layer, layer.getBias(), sum});
+    }
     Value left = k.sub(columns, offset);
     Value isInside =
         k.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, left, k.index(0));
@@ -98,6 +119,7 @@ private:
 
   KernelBuilder &k;
   tile::StreamScheduleAttr schedule;
+  std::optional<InputNorm> norm;
   SmallVector<LinearOp> layers;
   SmallVector<Operation *> epilogue;
   RowView input;

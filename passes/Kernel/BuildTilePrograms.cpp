@@ -27,6 +27,7 @@ using BuildFunction = LogicalResult (*)(KernelBuilder &);
 struct ProgramShape {
   BuildFunction build;
   SmallVector<Attribute> grid, symbols;
+  StringRef name = "kernel"; ///< That of the operation that the rest follows.
   SmallVector<StringRef> description;
   bool ranged = false; ///< The body computes a range of items.
 };
@@ -34,7 +35,7 @@ struct ProgramShape {
 ProgramShape getShape(DispatchOp dispatch, ArrayAttr schedules) {
   MLIRContext *context = dispatch.getContext();
   auto schedule = cast<tile::ScheduleInterface>(schedules[0]);
-  ProgramShape shape{buildRowsKernel, {}, {}, {}, false};
+  ProgramShape shape{buildRowsKernel, {}, {}};
   shape.symbols.push_back(StringAttr::get(context, rowsSymbol));
   auto extent = [&](StringRef size, int64_t block) {
     shape.grid.push_back(tile::ExtentAttr::get(context, size, block));
@@ -58,6 +59,10 @@ ProgramShape getShape(DispatchOp dispatch, ArrayAttr schedules) {
   auto lastSize = [](Value value) {
     return cast<RankedTensorType>(value.getType()).getShape().back();
   };
+  if (root)
+    shape.name = root->getName().stripDialect();
+  else if (!shape.description.empty())
+    shape.name = shape.description.front();
   if (auto stream = dyn_cast<tile::StreamScheduleAttr>(schedule)) {
     shape.build = buildStreamKernel;
     extent(rowsSymbol, stream.getRows());
@@ -299,8 +304,7 @@ class BuildTilePrograms
     for (auto existing : getOperation().getOps<tile::ProgramOp>())
       builder.setInsertionPointAfter(existing);
     std::string description = llvm::join(shape.description, "+");
-    std::string name = getUniqueName(
-        shape.description.empty() ? "kernel" : shape.description.front());
+    std::string name = getUniqueName(shape.name);
     program = tile::ProgramOp::create(
         builder, dispatch.getLoc(), name, builder.getArrayAttr(shape.symbols),
         builder.getArrayAttr(shape.grid), builder.getStringAttr(description));
@@ -322,13 +326,13 @@ class BuildTilePrograms
     return name;
   }
 
-  /// The arguments that are weights of linear layers.
+  /// The arguments that are weights of linear layers and of their norms.
   DenseI64ArrayAttr getConstants(DispatchOp dispatch) {
     SmallVector<int64_t> constants;
     for (BlockArgument argument : dispatch.getBlock().getArguments())
       if (llvm::any_of(argument.getUsers(), [&](Operation *user) {
-            auto linear = dyn_cast<LinearOp>(user);
-            return linear && linear.getWeight() == argument;
+            return isa<LinearOp, RmsNormOp>(user) &&
+                   user->getOperand(1) == argument;
           }))
         constants.push_back(argument.getArgNumber());
     return constants.empty() ? DenseI64ArrayAttr()

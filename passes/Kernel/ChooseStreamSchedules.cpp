@@ -23,6 +23,8 @@ constexpr int64_t tileColumns = 128, columnWarps = 4, stepWarps = 2;
 constexpr int64_t step = 128;
 /// Bytes of a row of the input in a piece, see #tile.panels.
 constexpr int64_t rowBytes = 272;
+/// Bytes of a norm's weight in a piece.
+constexpr int64_t normBytes = 2 * step;
 constexpr int64_t mostSlots = 6;
 /// Shared memory for barriers and for what an epilogue exchanges.
 constexpr int64_t reservedBytes = 4096;
@@ -35,7 +37,8 @@ SmallVector<LinearOp> getLayers(DispatchOp dispatch) {
   for (Operation &op : dispatch.getBlock().without_terminator()) {
     auto linear = dyn_cast<LinearOp>(op);
     if (!linear) {
-      // Everything else is on the outputs, element by element.
+      // Everything else is a norm of the input, or on the outputs, element by
+      // element.
       if (isa<GroupedLinearOp>(op))
         return {};
       continue;
@@ -54,10 +57,10 @@ SmallVector<LinearOp> getLayers(DispatchOp dispatch) {
 bool hasPanels(DispatchOp dispatch, LinearOp layer) {
   auto layouts = dispatch->getAttrOfType<ArrayAttr>(kernel::inputLayoutsName);
   Value value = layer.getInput();
-  while (Operation *view = value.getDefiningOp()) {
-    if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(view))
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, RmsNormOp>(op))
       return false;
-    value = view->getOperand(0);
+    value = op->getOperand(0);
   }
   auto input = dyn_cast<BlockArgument>(value);
   return layouts && input &&
@@ -67,6 +70,7 @@ bool hasPanels(DispatchOp dispatch, LinearOp layer) {
 /// Schedules of the layers for one architecture, for few rows first.
 SmallVector<Attribute> choose(DispatchOp dispatch, ArrayRef<LinearOp> layers,
                               const CudaArch &arch) {
+  bool hasNorm = !dispatch.getBlock().getOps<RmsNormOp>().empty();
   // Clusters as small as leave a range nearly half a tile of columns: all
   // multiprocessors read pieces that are not too small, and few blocks add up.
   int64_t count = layers.size();
@@ -79,8 +83,9 @@ SmallVector<Attribute> choose(DispatchOp dispatch, ArrayRef<LinearOp> layers,
   int64_t ranges = std::min<int64_t>(arch.multiprocessors / cluster, groups);
   SmallVector<Attribute> schedules;
   for (int64_t rows : tileRows) {
-    int64_t piece = tileColumns * step * 2 + rows * rowBytes;
-    int64_t sums = 4 * rows * (tileColumns + 4 * count);
+    int64_t piece =
+        tileColumns * step * 2 + rows * rowBytes + (hasNorm ? normBytes : 0);
+    int64_t sums = 4 * rows * (tileColumns + 4 * count + (hasNorm ? 5 : 0));
     int64_t slots =
         std::min(mostSlots, (static_cast<int64_t>(arch.sharedBytes) - sums -
                              reservedBytes) /

@@ -95,8 +95,11 @@ struct PendingAccesses {
 };
 
 /// How a warp holds a tile that tensor cores accumulate: registers 4n .. 4n + 3
-/// are the result of one mma.sync.
+/// are the result of one mma.sync. Of a tile of one column, a sum over k, a
+/// lane has a part for row lane / 4 of each row tile.
 struct AccumulatorLayout {
+  /// Columns and rows of a tile that one multiplication has.
+  static constexpr int64_t tileColumns = 16, tileRows = 8;
   int64_t columnTiles, rowTiles; ///< Of one warp.
 
   int64_t count() const { return columnTiles * rowTiles; }
@@ -119,9 +122,9 @@ struct SlotPart {
   int64_t slotBytes;
 };
 
-/// Where the sums of a tile.share lie: f32 [rows, columns + padding].
+/// Where the sums of a tile.share lie: f32 [rows, columns + padding] each.
 struct CudaShare {
-  mlir::Value sums;
+  llvm::SmallVector<mlir::Value> sums;
   mlir::Value ready,
       done; ///< mbarriers that all blocks of a cluster arrive at.
 };
@@ -170,6 +173,11 @@ struct SoftmaxMerge {
   mlir::Value left, right;
 };
 
+/// Bytes of shared memory that a sum of a tile.share takes.
+int64_t getSumBytes(mlir::Value sum);
+
+cuda::PtrType sharedPointer(mlir::Type element);
+
 /// A vector of some consecutive elements of another one.
 mlir::Value sliceVector(mlir::ImplicitLocOpBuilder &b, mlir::Value vector,
                         int64_t first, int64_t count);
@@ -201,16 +209,40 @@ private:
   mlir::LogicalResult emitOps(mlir::Block &block);
   mlir::LogicalResult emitProduce(ProduceOp op);
   mlir::LogicalResult emitConsume(ConsumeOp op);
-  mlir::LogicalResult emitTensorProducts(llvm::MutableArrayRef<MmaOp> products);
-  mlir::LogicalResult emitShare(ShareOp op);
   mlir::FailureOr<CopyPieces> getCopyPieces(CopyOp op);
   std::pair<mlir::Value, mlir::Value> getSlot(const CudaChannel &channel,
                                               mlir::Value piece);
   int64_t getPipelineBytes();
-  AccumulatorLayout accumulatorLayout(mlir::Type tile);
   void emitBarrier();
+
+  // Products of a piece.
+  struct InputFragment;
+  AccumulatorLayout accumulatorLayout(mlir::Type tile);
+  mlir::Value loadRowFragment(LoadOp load, PanelsAttr panels,
+                              const InputFragment &at);
+  mlir::Value loadColumnFragment(LoadOp load, const InputFragment &at);
+  mlir::FailureOr<mlir::Value> getFragment(mlir::Value tile, InputFragment &at);
+  mlir::FailureOr<mlir::Value> computeFragment(mlir::Value tile,
+                                               InputFragment &at);
+  mlir::FailureOr<mlir::Value> addFragment(ReduceOp op, mlir::Value sum,
+                                           InputFragment &at);
+  llvm::SmallVector<mlir::Value> loadWeightFragments(MmaOp mma,
+                                                     mlir::Value stepWarp,
+                                                     mlir::Value columnWarp,
+                                                     int64_t k);
+  mlir::LogicalResult emitTensorProducts(llvm::MutableArrayRef<MmaOp> products,
+                                         llvm::MutableArrayRef<ReduceOp> sums);
+  mlir::LogicalResult emitFragments(ConsumeOp op);
+
+  // Sums over blocks.
   mlir::Value mapToCluster(mlir::Value pointer, mlir::Value rank);
   void arriveAt(mlir::Value barrier, mlir::Value rank);
+  void forSumElements(
+      mlir::Value sum, mlir::Value columnWarp,
+      llvm::function_ref<void(mlir::Value at, mlir::Value element)> body);
+  mlir::Value addBlocks(mlir::Value sum, mlir::Value pointer, mlir::Value rank,
+                        mlir::RankedTensorType result);
+  mlir::LogicalResult emitShare(ShareOp op);
 
   // Tiles that warps hold.
   mlir::Type convertWarpTile(mlir::RankedTensorType type);

@@ -80,12 +80,13 @@ Type CudaTileEmitter::convert(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
   if (!tile)
     return type;
-  if (isa_and_nonnull<AccumulatorAttr>(tile.getEncoding()))
-    return VectorType::get(4 * accumulatorLayout(type).count(),
-                           tile.getElementType());
   if (getWarpTile(type))
     return convertWarpTile(tile);
   int64_t registers = layoutOf(type).registers();
+  if (isa_and_nonnull<AccumulatorAttr>(tile.getEncoding()))
+    registers = tile.getDimSize(1) == 1
+                    ? tile.getDimSize(0) / AccumulatorLayout::tileRows
+                    : 4 * accumulatorLayout(type).count();
   if (registers == 1)
     return tile.getElementType();
   return VectorType::get(registers, tile.getElementType());

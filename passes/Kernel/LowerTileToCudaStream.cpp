@@ -1,32 +1,18 @@
-//===- LowerTileToCudaStream.cpp - Roles, channels, tensor cores ----------===//
+//===- LowerTileToCudaStream.cpp - Roles and channels ---------------------===//
 //
 // A channel is a ring of slots in shared memory with two mbarriers each: `full`
 // counts the bytes of a piece, `empty` the warps that have released it. Piece n
 // is in slot n % slots, for the (n / slots)-th time: the barriers' phases
 // follow from its number, so that no role keeps state.
 //
-// Tensor cores take the weight as left-hand operand (its fragments are one load
-// of 16 bytes) and the rows of the input as columns: 16 columns of the tile by
-// 8 of its rows are one accumulator. Warp w has the column tiles of column warp
-// w % columnWarps and the part of each step of step warp w / columnWarps.
-//
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/LowerTileToCuda.h"
-
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace weft;
 using namespace weft::tile;
 
-/// Columns and rows of a tile that one multiplication has, its values of k.
-static constexpr int64_t mmaColumns = 16, mmaRows = 8, mmaSteps = 16;
-/// 16-bit elements of a 16x16 block of a weight.
-static constexpr int64_t blockElements = 256;
-/// Elements between rows of sums in shared memory, beyond their columns: keeps
-/// the rows that a warp writes at once in different banks.
-static constexpr int64_t sumPadding = 4;
 static constexpr int64_t elementBytes = 2;
 
 static int64_t getPartBytes(MemRefType type) {
@@ -36,7 +22,7 @@ static int64_t getPartBytes(MemRefType type) {
   return llvm::alignTo(elements * type.getElementTypeBitWidth() / 8, 128);
 }
 
-static cuda::PtrType sharedPointer(Type element) {
+cuda::PtrType weft::tile::sharedPointer(Type element) {
   return cuda::PtrType::get(element.getContext(), element, cuda::Space::Shared);
 }
 
@@ -46,12 +32,6 @@ static cuda::PtrType sharedPointer(Type element) {
 
 static int64_t getBarrierBytes(int64_t count) {
   return llvm::alignTo(8 * count, 16);
-}
-
-static int64_t getSumBytes(ShareOp share) {
-  auto type = cast<RankedTensorType>(share.getInput().getType());
-  return llvm::alignTo(
-      4 * type.getDimSize(0) * (type.getDimSize(1) + sumPadding), 128);
 }
 
 /// Bytes of all channels and shares of the kernel.
@@ -65,7 +45,9 @@ int64_t CudaTileEmitter::getPipelineBytes() {
         channel.getSlots() * slot + 2 * getBarrierBytes(channel.getSlots());
   });
   kernel.walk([&](ShareOp share) {
-    bytes += 2 * getBarrierBytes(1) + getSumBytes(share);
+    bytes += 2 * getBarrierBytes(1);
+    for (Value sum : share.getInputs())
+      bytes += getSumBytes(sum);
   });
   if (auto schedule =
           dyn_cast_or_null<FlashScheduleAttr>(kernel.getScheduleAttr()))
@@ -98,9 +80,11 @@ LogicalResult CudaTileEmitter::emitChannel(ChannelOp op) {
     CudaShare &place = shares[share];
     place.ready = makeBarriers(1);
     place.done = makeBarriers(1);
-    place.sums = cuda::SharedMemoryOp::create(b, sharedPointer(b.getF32Type()),
-                                              pipelineBytes);
-    pipelineBytes += getSumBytes(share);
+    for (Value sum : share.getInputs()) {
+      place.sums.push_back(cuda::SharedMemoryOp::create(
+          b, sharedPointer(b.getF32Type()), pipelineBytes));
+      pipelineBytes += getSumBytes(sum);
+    }
   });
   channels[op.getResult()] = channel;
 
@@ -208,12 +192,15 @@ CudaTileEmitter::getCopyPieces(CopyOp op) {
   CopyPieces pieces;
   if (isa<FragmentsAttr>(view.getLayout())) {
     int64_t rowSize = view.getDimSize(1);
-    pieces.most = target.getDimSize(0) / mmaColumns;
-    pieces.count = b.createOrFold<arith::DivUIOp>(rows, number(mmaColumns));
-    pieces.bytes = number(columns * mmaColumns * elementBytes);
-    pieces.source = add(mul(row, rowSize), mul(column, mmaColumns));
-    pieces.sourceStride = index(mmaColumns * rowSize);
-    pieces.targetStride = mmaColumns * columns;
+    pieces.most = target.getDimSize(0) / AccumulatorLayout::tileColumns;
+    pieces.count = b.createOrFold<arith::DivUIOp>(
+        rows, number(AccumulatorLayout::tileColumns));
+    pieces.bytes =
+        number(columns * AccumulatorLayout::tileColumns * elementBytes);
+    pieces.source =
+        add(mul(row, rowSize), mul(column, AccumulatorLayout::tileColumns));
+    pieces.sourceStride = index(AccumulatorLayout::tileColumns * rowSize);
+    pieces.targetStride = AccumulatorLayout::tileColumns * columns;
     return pieces;
   }
   if (auto panels = dyn_cast<PanelsAttr>(view.getLayout())) {
@@ -232,8 +219,17 @@ CudaTileEmitter::getCopyPieces(CopyOp op) {
     pieces.targetStride = target.getDimSize(0) * panels.getStride();
     return pieces;
   }
+  if (view.getDimSize(0) == 1) {
+    pieces.most = 1;
+    pieces.count = number(1);
+    pieces.bytes = number(columns * view.getElementTypeBitWidth() / 8);
+    pieces.source = column;
+    pieces.sourceStride = index(0);
+    pieces.targetStride = 0;
+    return pieces;
+  }
   return op.emitError("cannot copy a view of type ")
-         << view << "; expected fragments or panels";
+         << view << "; expected fragments, panels or one row";
 }
 
 LogicalResult CudaTileEmitter::emitProduce(ProduceOp op) {
@@ -305,13 +301,6 @@ LogicalResult CudaTileEmitter::emitProduce(ProduceOp op) {
 // Consuming
 //===----------------------------------------------------------------------===//
 
-AccumulatorLayout CudaTileEmitter::accumulatorLayout(Type tile) {
-  auto type = cast<RankedTensorType>(tile);
-  auto schedule = cast<StreamScheduleAttr>(kernel.getScheduleAttr());
-  return {type.getDimSize(1) / mmaColumns / schedule.getColumnWarps(),
-          type.getDimSize(0) / mmaRows};
-}
-
 LogicalResult CudaTileEmitter::emitConsume(ConsumeOp op) {
   const CudaChannel &channel = channels.at(op.getChannel());
   auto [slot, parity] = getSlot(channel, op.getPiece());
@@ -319,20 +308,7 @@ LogicalResult CudaTileEmitter::emitConsume(ConsumeOp op) {
   for (auto [number, part] : llvm::enumerate(op.getParts()))
     slotParts[part] = {channel.partOffsets[number], slot, channel.slotBytes};
   bind(op.getState(), lookup(op.getInit()));
-  SmallVector<MmaOp> products;
-  for (Operation &inner : op.getBlock().without_terminator()) {
-    b.setLoc(inner.getLoc());
-    if (auto mma = dyn_cast<MmaOp>(inner)) {
-      products.push_back(mma);
-      continue;
-    }
-    // What multiplications read of a slot they read as fragments.
-    if (isa<LoadOp>(inner))
-      continue;
-    if (failed(emitOp(&inner)))
-      return failure();
-  }
-  if (failed(emitTensorProducts(products)))
+  if (failed(emitFragments(op)))
     return failure();
   b.setLoc(op.getLoc());
   bind(op.getResults(), lookup(op.getBlock().getTerminator()->getOperands()));
@@ -341,230 +317,5 @@ LogicalResult CudaTileEmitter::emitConsume(ConsumeOp op) {
   Value lane = b.createOrFold<arith::AndIOp>(thread, number(31));
   guarded(equal(lane, number(0)),
           [&] { cuda::MBarrierArriveOp::create(b, channel.empty, slot); });
-  return success();
-}
-
-Value weft::tile::sliceVector(ImplicitLocOpBuilder &b, Value vector,
-                              int64_t first, int64_t count) {
-  SmallVector<Value> elements;
-  for (int64_t i = 0; i < count; ++i)
-    elements.push_back(vector::ExtractOp::create(b, vector, first + i));
-  auto type = VectorType::get(
-      count, cast<VectorType>(vector.getType()).getElementType());
-  return vector::FromElementsOp::create(b, type, elements);
-}
-
-/// All multiplications of a piece: they share the fragments of the input.
-LogicalResult
-CudaTileEmitter::emitTensorProducts(MutableArrayRef<MmaOp> products) {
-  auto schedule = cast<StreamScheduleAttr>(kernel.getScheduleAttr());
-  int64_t step = schedule.getStep();
-  int64_t warpStep = step / schedule.getStepWarps();
-  Value lane = b.createOrFold<arith::AndIOp>(thread, number(31));
-  Value warp = b.createOrFold<arith::DivUIOp>(thread, number(32));
-  Value columnWarp =
-      b.createOrFold<arith::RemUIOp>(warp, number(schedule.getColumnWarps()));
-  Value stepWarp =
-      b.createOrFold<arith::DivUIOp>(warp, number(schedule.getColumnWarps()));
-  auto partOf = [&](Value operand) {
-    return slotParts.at(operand.getDefiningOp<LoadOp>().getView());
-  };
-  auto input = cast<MemRefType>(
-      products.front().getLhs().getDefiningOp<LoadOp>().getView().getType());
-  auto panels = dyn_cast<PanelsAttr>(input.getLayout());
-  if (!panels)
-    return products.front().emitError(
-               "needs the input in panels, found a view of type ")
-           << input;
-
-  SmallVector<SmallVector<Value>> sums; // vector<4xf32> each.
-  for (MmaOp mma : products) {
-    AccumulatorLayout layout = accumulatorLayout(mma.getType());
-    SmallVector<Value> &own = sums.emplace_back();
-    Value held = values.at(mma.getAccumulator());
-    for (int64_t i = 0; i < layout.count(); ++i)
-      own.push_back(sliceVector(b, held, 4 * i, 4));
-  }
-  SlotPart rows = partOf(products.front().getLhs());
-  Value rowPointer = cuda::SharedMemoryOp::create(
-      b, sharedPointer(input.getElementType()), rows.offset);
-  Type fragment = VectorType::get(4, b.getI32Type());
-  // Lane l addresses row l % 8 of the (l / 8)-th 8 values of k.
-  Value laneRow =
-      mul(b.createOrFold<arith::RemUIOp>(lane, number(8)), panels.getStride());
-  Value laneStep = mul(b.createOrFold<arith::DivUIOp>(lane, number(8)), 8);
-  for (int64_t k = 0; k < warpStep; k += 2 * mmaSteps) {
-    // Left-hand fragments of two values of k16, of all column tiles.
-    SmallVector<SmallVector<Value>> left;
-    for (MmaOp mma : products) {
-      SlotPart part = partOf(mma.getRhs());
-      AccumulatorLayout layout = accumulatorLayout(mma.getType());
-      Value pointer = cuda::SharedMemoryOp::create(
-          b, sharedPointer(b.getI32Type()), part.offset);
-      SmallVector<Value> &own = left.emplace_back();
-      for (int64_t m = 0; m < layout.columnTiles; ++m)
-        for (int64_t half = 0; half < 2; ++half) {
-          // Counted in 4 bytes: two elements.
-          Value at = mul(part.slot, part.slotBytes / 4);
-          Value tile = add(mul(columnWarp, layout.columnTiles), number(m));
-          at = add(at, mul(tile, mmaColumns * step / 2));
-          at = add(at, mul(stepWarp, warpStep / mmaSteps * blockElements / 2));
-          at = add(at, number((k / mmaSteps + half) * blockElements / 2));
-          at = add(at, mul(lane, 4));
-          own.push_back(cuda::LoadOp::create(b, fragment, pointer, at,
-                                             cuda::CacheHint::Default));
-        }
-    }
-    Value warpK = add(mul(stepWarp, warpStep), number(k));
-    Value panel =
-        b.createOrFold<arith::DivUIOp>(warpK, number(panels.getColumns()));
-    Value inPanel =
-        b.createOrFold<arith::RemUIOp>(warpK, number(panels.getColumns()));
-    Value start = mul(rows.slot, rows.slotBytes / elementBytes);
-    start = add(start, mul(panel, input.getDimSize(0) * panels.getStride()));
-    start = add(start, add(inPanel, add(laneRow, laneStep)));
-    int64_t rowTiles = input.getDimSize(0) / mmaRows;
-    for (int64_t j = 0; j < rowTiles; ++j) {
-      Value at = add(start, number(j * mmaRows * panels.getStride()));
-      Value right =
-          cuda::LoadMatrixOp::create(b, fragment, rowPointer, at, UnitAttr());
-      Value halves[] = {sliceVector(b, right, 0, 2),
-                        sliceVector(b, right, 2, 2)};
-      for (auto [number, product] : llvm::enumerate(products)) {
-        MmaOp mma = product;
-        AccumulatorLayout layout = accumulatorLayout(mma.getType());
-        for (int64_t m = 0; m < layout.columnTiles; ++m)
-          for (int64_t half = 0; half < 2; ++half) {
-            Value &sum = sums[number][layout.number(m, j)];
-            sum = cuda::MmaOp::create(
-                b, sum.getType(), TypeAttr::get(input.getElementType()),
-                left[number][2 * m + half], halves[half], sum);
-          }
-      }
-    }
-  }
-  for (auto [number, product] : llvm::enumerate(products)) {
-    MmaOp mma = product;
-    SmallVector<Value> elements;
-    for (Value sum : sums[number])
-      for (int64_t i = 0; i < 4; ++i)
-        elements.push_back(vector::ExtractOp::create(b, sum, i));
-    values[mma.getResult()] = vector::FromElementsOp::create(
-        b, cast<VectorType>(convert(mma.getType())), elements);
-  }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Shares
-//===----------------------------------------------------------------------===//
-
-/// The same place in the shared memory of block `rank` of the cluster.
-Value CudaTileEmitter::mapToCluster(Value pointer, Value rank) {
-  Type element = cast<cuda::PtrType>(pointer.getType()).getElement();
-  return cuda::MapClusterOp::create(
-      b, cuda::PtrType::get(b.getContext(), element, cuda::Space::Cluster),
-      pointer, rank);
-}
-
-/// Arrives at the barrier of block `rank`.
-void CudaTileEmitter::arriveAt(Value barrier, Value rank) {
-  cuda::MBarrierArriveClusterOp::create(b, mapToCluster(barrier, rank),
-                                        number(0));
-}
-
-/// Adds what the step warps have in shared memory, then what the blocks of the
-/// cluster have, in the order of their ranks.
-LogicalResult CudaTileEmitter::emitShare(ShareOp op) {
-  auto schedule = cast<StreamScheduleAttr>(kernel.getScheduleAttr());
-  auto type = cast<RankedTensorType>(op.getInput().getType());
-  const CudaShare &place = shares.at(op);
-  AccumulatorLayout layout = accumulatorLayout(type);
-  int64_t pitch = type.getDimSize(1) + sumPadding;
-  Value round = b.createOrFold<arith::IndexCastOp>(b.getI32Type(),
-                                                   values.at(op.getRound()));
-  Value parity = b.createOrFold<arith::AndIOp>(round, number(1));
-  Value held = values.at(op.getInput());
-  Value lane = b.createOrFold<arith::AndIOp>(thread, number(31));
-  Value warp = b.createOrFold<arith::DivUIOp>(thread, number(32));
-  Value columnWarp =
-      b.createOrFold<arith::RemUIOp>(warp, number(schedule.getColumnWarps()));
-  Value stepWarp =
-      b.createOrFold<arith::DivUIOp>(warp, number(schedule.getColumnWarps()));
-  Value group = b.createOrFold<arith::DivUIOp>(lane, number(4));
-  Value inGroup = b.createOrFold<arith::RemUIOp>(lane, number(4));
-  // Element i of accumulator (m, j): column group + 8 * (i / 2) of column tile
-  // m, row 2 * inGroup + i % 2 of row tile j.
-  Value corner = add(mul(columnWarp, layout.columnTiles * mmaColumns),
-                     add(group, mul(inGroup, 2 * pitch)));
-  auto forElements = [&](function_ref<void(Value at, Value element)> body) {
-    for (int64_t m = 0; m < layout.columnTiles; ++m)
-      for (int64_t j = 0; j < layout.rowTiles; ++j)
-        for (int64_t i = 0; i < 4; ++i)
-          body(add(corner, number(m * mmaColumns + i / 2 * 8 +
-                                  (j * mmaRows + i % 2) * pitch)),
-               vector::ExtractOp::create(b, held, 4 * layout.number(m, j) + i));
-  };
-  // The blocks of the cluster, and the threads of this one, are through with
-  // the sums of the last round.
-  if (clusterSize > 1) {
-    Value isLater = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne,
-                                                  round, number(0));
-    guarded(isLater, [&] {
-      cuda::MBarrierWaitOp::create(
-          b, place.done, number(0),
-          b.createOrFold<arith::XOrIOp>(parity, number(1)), b.getUnitAttr());
-    });
-  }
-  emitBarrier();
-  for (int64_t s = schedule.getStepWarps() - 1; s >= 0; --s) {
-    guarded(equal(stepWarp, number(s)), [&] {
-      forElements([&](Value at, Value element) {
-        if (s < schedule.getStepWarps() - 1)
-          element = arith::AddFOp::create(
-              b, element,
-              cuda::LoadOp::create(b, b.getF32Type(), place.sums, at,
-                                   cuda::CacheHint::Default));
-        cuda::StoreOp::create(b, element, place.sums, at);
-      });
-    });
-    emitBarrier();
-  }
-  if (clusterSize > 1) {
-    guarded(less(thread, number(clusterSize)),
-            [&] { arriveAt(place.ready, thread); });
-    cuda::MBarrierWaitOp::create(b, place.ready, number(0), parity,
-                                 b.getUnitAttr());
-  }
-  TileLayout resultLayout = layoutOf(op.getType());
-  Value offset = number(0);
-  if (clusterSize > 1)
-    offset = mul(cuda::ClusterRankOp::create(b, b.getI32Type()),
-                 resultLayout.columns);
-  SmallVector<Value> sumsOf, registers;
-  if (clusterSize > 1)
-    for (int64_t rank = 0; rank < clusterSize; ++rank)
-      sumsOf.push_back(mapToCluster(place.sums, number(rank)));
-  for (int64_t i = 0; i < resultLayout.registers(); ++i) {
-    TilePosition position = positionOf(resultLayout, i);
-    Value at = add(add(mul(position.row, pitch), position.column), offset);
-    Value sum;
-    for (int64_t rank = 0; rank < clusterSize; ++rank) {
-      Value part =
-          clusterSize == 1
-              ? Value(cuda::LoadOp::create(b, b.getF32Type(), place.sums, at,
-                                           cuda::CacheHint::Default))
-              : Value(cuda::LoadOp::create(b, b.getF32Type(), sumsOf[rank], at,
-                                           cuda::CacheHint::Default));
-      sum = sum ? Value(arith::AddFOp::create(b, sum, part)) : part;
-    }
-    registers.push_back(sum);
-  }
-  values[op.getResult()] = pack(op.getType(), registers);
-  if (clusterSize > 1) {
-    emitBarrier();
-    guarded(less(thread, number(clusterSize)),
-            [&] { arriveAt(place.done, thread); });
-  }
   return success();
 }

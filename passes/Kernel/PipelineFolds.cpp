@@ -238,16 +238,28 @@ private:
     }
     for (auto [state, type] : llvm::zip_equal(fold.getState(), types))
       mapping.map(state, consume.getBlock().addArgument(type, fold.getLoc()));
-    for (auto mma : fold.getBlock().getOps<MmaOp>()) {
-      Operation *copy = b.clone(*mma, mapping);
-      copy->getResult(0).setType(copy->getOperand(2).getType());
-    }
+    for (Operation &op : fold.getBlock().without_terminator())
+      if (isa<RankedTensorType>(op.getResult(0).getType()) &&
+          !mapping.contains(op.getResult(0)))
+        clone(op, mapping);
     SmallVector<Value> next;
     for (Value value : fold.getBlock().getTerminator()->getOperands())
       next.push_back(mapping.lookup(value));
     YieldOp::create(b, next);
     fold->replaceAllUsesWith(loop.getResults());
     fold->erase();
+  }
+
+  /// Copies an operation of the fold's body. What is added to the state is a
+  /// part of a sum, as the state is.
+  void clone(Operation &op, IRMapping &mapping) {
+    Operation *copy = b.clone(op, mapping);
+    bool isAdded = isa<MmaOp>(op) || (isa<ReduceOp>(op) && op.hasOneUse() &&
+                                      isa<arith::AddFOp>(*op.user_begin()));
+    bool isNext = isa<arith::AddFOp>(op) &&
+                  llvm::is_contained(fold.getState(), op.getOperand(0));
+    if (isAdded || isNext)
+      copy->getResult(0).setType(getAccumulatorType(op.getResult(0)));
   }
 
   RankedTensorType getAccumulatorType(Value tile) {

@@ -54,6 +54,14 @@ func.func @f(%c: !tile.channel<memref<8xf32>>, %n: index, %s: tensor<8xf32>) {
 // -----
 
 func.func @f(%n: index, %s: tensor<8x128xf32>) {
+  // expected-error @below {{needs as many results as sums, at least one; found 2 and 1}}
+  %0:2 = tile.share %s round %n : tensor<8x128xf32> -> tensor<8x64xf32>, tensor<8x64xf32>
+  return
+}
+
+// -----
+
+func.func @f(%n: index, %s: tensor<8x128xf32>) {
   // expected-error @below {{gives equal parts of the columns, found 'tensor<8x128xf32>' to 'tensor<8x96xf32>'}}
   %0 = tile.share %s round %n : tensor<8x128xf32> -> tensor<8x96xf32>
   return

@@ -43,6 +43,38 @@ func.func @layer(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["token
 
 // -----
 
+// A norm of the input is part of the fold: its products and squares are summed
+// together, and both sums are shared at once.
+
+#matrix = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
+#panels = #tile.panels<columns = 128, stride = 136>
+
+// PROGRAM: tile.program @linear symbols
+// PROGRAM:   tile.kernel @sm_90a {{.*}} attributes {constants = array<i64: 1, 2>,
+// PROGRAM:     %[[SUMS:.*]]:2 = tile.fold {{.*}} init (%[[S:.*]] = %{{.*}} : tensor<8x128xf32>, %[[Q:.*]] = %{{.*}} : tensor<8x1xf32>)
+// PROGRAM:       arith.extf
+// PROGRAM:       %[[SQUARES:.*]] = tile.reduce add
+// PROGRAM:       %[[LHS:.*]] = arith.truncf
+// PROGRAM:       tile.mma tensor %[[LHS]], %{{.*}}, %[[S]]
+// PROGRAM:       arith.addf %[[Q]], %[[SQUARES]]
+// PROGRAM:     %[[PARTS:.*]]:2 = tile.share %[[SUMS]]#0, %[[SUMS]]#1 round %{{.*}} : tensor<8x128xf32>, tensor<8x1xf32> -> tensor<8x32xf32>, tensor<8x32xf32>
+// PROGRAM:     math.sqrt
+// PROGRAM:     arith.divf %[[PARTS]]#0
+func.func @norm(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<32x16x32x8xbf16>, %n: tensor<256xbf16>) -> tensor<?x512xbf16> {
+  %0 = weft.dispatch "residual" (%a = %x : tensor<?x256xbf16>) attributes {result_layouts = [#panels], schedules = [#matrix]} -> (tensor<?x256xbf16>) {
+    %1 = arith.addf %a, %a : tensor<?x256xbf16>
+    weft.yield %1 : tensor<?x256xbf16>
+  }
+  %2 = weft.dispatch "q_proj" (%a = %0 : tensor<?x256xbf16>, %b = %w : tensor<32x16x32x8xbf16>, %c = %n : tensor<256xbf16>) attributes {input_layouts = [#panels, unit, unit], schedules = [#matrix]} -> (tensor<?x512xbf16>) {
+    %3 = weft.rms_norm %a, %c {epsilon = 1.0e-5 : f32} : tensor<?x256xbf16>, tensor<256xbf16>
+    %4 = weft.linear %3, %b layout fragments : (tensor<?x256xbf16>, tensor<32x16x32x8xbf16>) -> tensor<?x512xbf16>
+    weft.yield %4 : tensor<?x512xbf16>
+  }
+  return %2 : tensor<?x512xbf16>
+}
+
+// -----
+
 // Without panels, or before sm_90, the schedule stays.
 
 #old = #tile.cuda_schedule<level = "sm_80", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>

@@ -214,7 +214,7 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
     tile.role "load" warps 1 {
       tile.wait_dependency
       tile.produce all %ring[%zero] (%part: memref<64x64xbf16>) {
-        // expected-error @below {{cannot copy a view of type 'memref<64x64xbf16>'; expected fragments or panels}}
+        // expected-error @below {{cannot copy a view of type 'memref<64x64xbf16>'; expected fragments, panels or one row}}
         tile.copy %w[%zero, %zero] to %part rows %n : memref<64x64xbf16>, memref<64x64xbf16>
       }
     }
@@ -249,10 +249,35 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
       tile.wait_dependency
       %sum = arith.constant dense<0.0> : tensor<8x128xf32, #tile.accumulator>
       %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16>, %w: memref<128x128xbf16, #tile.fragments>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
+        // expected-error @below {{needs the input of multiplications in panels, or one row of 16-bit elements; found a view of type 'memref<8x128xbf16>'}}
         %a = tile.load %x[%zero, %zero] : memref<8x128xbf16> -> tensor<8x128xbf16>
         %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<128x128xbf16, #tile.fragments> -> tensor<128x128xbf16>
-        // expected-error @below {{needs the input in panels, found a view of type 'memref<8x128xbf16>'}}
         %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32, #tile.accumulator>
+        tile.yield %m : tensor<8x128xf32, #tile.accumulator>
+      }
+    }
+    tile.role "load" warps 1 {
+      tile.wait_dependency
+    }
+  }
+}
+
+// -----
+
+#schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 1, column_warps = 4, step_warps = 2>
+tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @k level "sm_90a" () symbols () item (%i) attributes {schedule = #schedule} {
+    %zero = arith.constant 0 : index
+    %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16, #tile.panels<columns = 128, stride = 136>>, memref<128x128xbf16, #tile.fragments>>
+    tile.role "math" warps 8 {
+      tile.wait_dependency
+      %sum = arith.constant dense<0.0> : tensor<8x128xf32, #tile.accumulator>
+      %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16, #tile.panels<columns = 128, stride = 136>>, %w: memref<128x128xbf16, #tile.fragments>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
+        %a = tile.load %x[%zero, %zero] : memref<8x128xbf16, #tile.panels<columns = 128, stride = 136>> -> tensor<8x128xbf16>
+        // expected-error @below {{cannot be computed on fragments of a piece; expected loads of its parts, constants, tile.broadcast along rows and elementwise arithmetic in f32}}
+        %h = arith.mulf %a, %a : tensor<8x128xbf16>
+        %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<128x128xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        %m = tile.mma tensor %h, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32, #tile.accumulator>
         tile.yield %m : tensor<8x128xf32, #tile.accumulator>
       }
     }

@@ -65,3 +65,55 @@ tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.exten
   }
 }
 
+// A norm in front: fragments of the input are multiplied by the norm's weight
+// and packed again; each lane sums the squares of its own elements, which the
+// lanes of a group put together.
+
+// CHECK-LABEL: cuda.kernel @norm arch "sm_90a"
+//       CHECK:     scf.for {{.*}} -> (vector<8xf32>, f32)
+//       CHECK:       %[[X:.*]] = cuda.load_matrix
+//       CHECK:       %[[B:.*]] = vector.bitcast %[[X]] : vector<4xi32> to vector<8xbf16>
+//       CHECK:       %[[F:.*]] = arith.extf %[[B]]
+// CHECK-COUNT-4:     cuda.load %{{.*}} : <i32, shared>, i32 -> i32
+//       CHECK:       arith.mulf %[[F]]
+// CHECK-COUNT-4:     cuda.pack bf16
+//       CHECK:       cuda.mma bf16
+//       CHECK:       math.fma
+//       CHECK:       cuda.mbarrier_arrive
+//       CHECK:     cuda.shuffle_xor %{{.*}} mask 1
+//       CHECK:     cuda.shuffle_xor %{{.*}} mask 2
+//       CHECK:     arith.divf
+#norm_schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 4, cluster = 1, column_warps = 4, step_warps = 2>
+tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"4", 1>] {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>>, %w: memref<512x512xbf16, #tile.fragments>, %n: memref<1x512xbf16>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #norm_schedule, constants = array<i64: 1, 2>} {
+    %c0 = arith.constant 0 : index
+    %c128 = arith.constant 128 : index
+    %c512 = arith.constant 512 : index
+    %zero = arith.constant dense<0.0> : tensor<8x128xf32>
+    %none = arith.constant dense<0.0> : tensor<8x1xf32>
+    %begin = arith.muli %i, %c128 : index
+    %end = arith.addi %begin, %c128 : index
+    scf.for %c = %begin to %end step %c128 {
+      %sums:2 = tile.fold %k = %c0 to %c512 step %c128 merge add init (%s = %zero : tensor<8x128xf32>, %q = %none : tensor<8x1xf32>) {
+        %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>> -> tensor<8x128xbf16>
+        %f = arith.extf %a : tensor<8x128xbf16> to tensor<8x128xf32>
+        %p = arith.mulf %f, %f : tensor<8x128xf32>
+        %r = tile.reduce add %p : tensor<8x128xf32> -> tensor<8x1xf32>
+        %h = tile.load %n[%c0, %k] : memref<1x512xbf16> -> tensor<1x128xbf16>
+        %g = arith.extf %h : tensor<1x128xbf16> to tensor<1x128xf32>
+        %e = tile.broadcast %g : tensor<1x128xf32> -> tensor<8x128xf32>
+        %t = arith.mulf %f, %e : tensor<8x128xf32>
+        %l = arith.truncf %t : tensor<8x128xf32> to tensor<8x128xbf16>
+        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        %m = tile.mma tensor %l, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32>
+        %d = arith.addf %q, %r : tensor<8x1xf32>
+        tile.yield %m, %d : tensor<8x128xf32>, tensor<8x1xf32>
+      }
+      %part:2 = tile.share %sums#0, %sums#1 round %c0 : tensor<8x128xf32>, tensor<8x1xf32> -> tensor<8x128xf32>, tensor<8x128xf32>
+      %o = arith.divf %part#0, %part#1 : tensor<8x128xf32>
+      %half = arith.truncf %o : tensor<8x128xf32> to tensor<8x128xbf16>
+      tile.store %half, %y[%c0, %c] rows %rows : tensor<8x128xbf16>, memref<?x512xbf16>
+    }
+    tile.return
+  }
+}

@@ -58,6 +58,55 @@ tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.exten
 
 // -----
 
+// What is computed from an input before it is multiplied goes along; a sum over
+// its columns is a part of a sum, as the products are.
+
+// CHECK-LABEL: tile.program @norm
+//       CHECK:   tile.channel slots 6 : <memref<8x128xbf16, {{.*}}>, memref<1x128xbf16>, memref<128x128xbf16, #tile.fragments>>
+//       CHECK:   tile.consume {{.*}} init (%[[S:.*]] = %{{.*}} : tensor<8x128xf32, #tile.accumulator>, %[[Q:.*]] = %{{.*}} : tensor<8x1xf32, #tile.accumulator>)
+//       CHECK:     %[[R:.*]] = tile.reduce add %{{.*}} : tensor<8x128xf32> -> tensor<8x1xf32, #tile.accumulator>
+//       CHECK:     %[[L:.*]] = arith.truncf
+//       CHECK:     tile.mma tensor %[[L]], %{{.*}}, %[[S]]
+//       CHECK:     arith.addf %[[Q]], %[[R]] : tensor<8x1xf32, #tile.accumulator>
+//       CHECK:   tile.produce early
+//       CHECK:     tile.copy constant {{.*}} memref<1x512xbf16>, memref<1x128xbf16>
+#schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 4, cluster = 1, column_warps = 4, step_warps = 2>
+tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"4", 1>] {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>>, %w: memref<512x512xbf16, #tile.fragments>, %n: memref<1x512xbf16>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1, 2>} {
+    %c0 = arith.constant 0 : index
+    %c128 = arith.constant 128 : index
+    %c512 = arith.constant 512 : index
+    %zero = arith.constant dense<0.0> : tensor<8x128xf32>
+    %none = arith.constant dense<0.0> : tensor<8x1xf32>
+    %begin = arith.muli %i, %c128 : index
+    %end = arith.addi %begin, %c128 : index
+    scf.for %c = %begin to %end step %c128 {
+      %sums:2 = tile.fold %k = %c0 to %c512 step %c128 merge add init (%s = %zero : tensor<8x128xf32>, %q = %none : tensor<8x1xf32>) {
+        %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>> -> tensor<8x128xbf16>
+        %f = arith.extf %a : tensor<8x128xbf16> to tensor<8x128xf32>
+        %p = arith.mulf %f, %f : tensor<8x128xf32>
+        %r = tile.reduce add %p : tensor<8x128xf32> -> tensor<8x1xf32>
+        %h = tile.load %n[%c0, %k] : memref<1x512xbf16> -> tensor<1x128xbf16>
+        %g = arith.extf %h : tensor<1x128xbf16> to tensor<1x128xf32>
+        %e = tile.broadcast %g : tensor<1x128xf32> -> tensor<8x128xf32>
+        %t = arith.mulf %f, %e : tensor<8x128xf32>
+        %l = arith.truncf %t : tensor<8x128xf32> to tensor<8x128xbf16>
+        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        %m = tile.mma tensor %l, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32>
+        %d = arith.addf %q, %r : tensor<8x1xf32>
+        tile.yield %m, %d : tensor<8x128xf32>, tensor<8x1xf32>
+      }
+      %part:2 = tile.share %sums#0, %sums#1 round %c0 : tensor<8x128xf32>, tensor<8x1xf32> -> tensor<8x128xf32>, tensor<8x128xf32>
+      %o = arith.divf %part#0, %part#1 : tensor<8x128xf32>
+      %half = arith.truncf %o : tensor<8x128xf32> to tensor<8x128xbf16>
+      tile.store %half, %y[%c0, %c] rows %rows : tensor<8x128xbf16>, memref<?x512xbf16>
+    }
+    tile.return
+  }
+}
+
+// -----
+
 // Kernels with other schedules stay as they are.
 
 // CHECK-LABEL: tile.kernel @plain
