@@ -30,7 +30,7 @@ struct Target {
 
 /// How CUDA kernels are compiled.
 struct CudaOptions {
-  /// CUDA installation to take NVRTC from; empty: see Nvrtc::load.
+  /// CUDA installation to take NVRTC from; empty: see rt::Nvrtc::load.
   std::string cudaPath = {};
   /// Folder of compiled kernels; empty: compile everything.
   std::string cacheFolder = {};

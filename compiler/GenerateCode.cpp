@@ -19,7 +19,7 @@ CodeGenerator::create(const CompileOptions &options) {
   CodeGenerator generator(options);
   if (!options.target.isCuda() || options.cuda.sourceOnly)
     return generator;
-  auto nvrtc = Nvrtc::load(options.cuda.cudaPath);
+  auto nvrtc = rt::Nvrtc::load(options.cuda.cudaPath);
   if (!nvrtc)
     return llvm::createStringError(nvrtc.getStatus().getMessage());
   generator.nvrtc = nvrtc.take();

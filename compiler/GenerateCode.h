@@ -34,7 +34,7 @@ private:
   mlir::FailureOr<std::vector<ProgramCode>> runCuda(mlir::ModuleOp module);
 
   const CompileOptions &options;
-  Nvrtc::Ptr nvrtc; ///< Null for a CPU.
+  rt::Nvrtc::Ptr nvrtc; ///< Null for a CPU.
   std::vector<CompiledCudaKernel> cudaKernels;
 };
 

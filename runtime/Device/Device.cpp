@@ -25,6 +25,18 @@ Status Stream::replay(Recording &) {
   return Status::unsupported("this device records nothing");
 }
 
+Result<std::vector<std::unique_ptr<LoadedKernel>>>
+Device::loadKernels(std::span<const Kernel *const> kernels) {
+  std::vector<std::unique_ptr<LoadedKernel>> loaded;
+  for (const Kernel *kernel : kernels) {
+    Result<std::unique_ptr<LoadedKernel>> one = loadKernel(*kernel);
+    if (!one)
+      return one.getStatus();
+    loaded.push_back(one.take());
+  }
+  return loaded;
+}
+
 Result<double> Device::measureReadBandwidth(size_t) {
   return Status::unsupported("this device does not tell its bandwidth");
 }

@@ -197,6 +197,10 @@ public:
   /// no code fits: the message names what each code needs and lacks.
   virtual Result<std::unique_ptr<LoadedKernel>>
   loadKernel(const Kernel &kernel) = 0;
+  /// The same for several kernels, at the same time where the device compiles
+  /// them. The first failure in their order.
+  virtual Result<std::vector<std::unique_ptr<LoadedKernel>>>
+  loadKernels(std::span<const Kernel *const> kernels);
 
   virtual Result<std::unique_ptr<Stream>> createStream() = 0;
 

@@ -18,13 +18,14 @@ Program::load(std::shared_ptr<const Artifact> artifact,
                          program->artifact->getParamData(i), param.size,
                          param.dtype, param.generated});
   }
-  for (const Kernel &kernel : plan.kernels) {
-    Result<std::unique_ptr<LoadedKernel>> loaded =
-        program->device->loadKernel(kernel);
-    if (!loaded)
-      return loaded.getStatus();
-    program->kernels.push_back(loaded.take());
-  }
+  std::vector<const Kernel *> kernels;
+  for (const Kernel &kernel : plan.kernels)
+    kernels.push_back(&kernel);
+  Result<std::vector<std::unique_ptr<LoadedKernel>>> loaded =
+      program->device->loadKernels(kernels);
+  if (!loaded)
+    return loaded.getStatus();
+  program->kernels = loaded.take();
   // Last, because it takes longest.
   Result<std::vector<DeviceMemory>> params =
       program->device->importConstants(constants);

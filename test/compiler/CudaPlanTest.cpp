@@ -52,7 +52,7 @@ CudaKernel writeKernel(tile::ProgramOp program, const std::string &arch) {
 }
 
 TEST(CudaPlan, HasCodeForEveryArchitecture) {
-  auto nvrtc = Nvrtc::load();
+  auto nvrtc = rt::Nvrtc::load();
   if (!nvrtc)
     GTEST_SKIP() << nvrtc.getStatus().getMessage();
   reference::Scratch scratch("cuda-plan");

@@ -7,9 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Target/Cuda/Nvrtc.h"
 #include "passes/Kernel/CudaArch.h"
 #include "runtime/Format/Reader.h"
+#include "runtime/Nvrtc/Nvrtc.h"
 #include "test/e2e/Golden.h"
 #include "test/reference/Scratch.h"
 #include "test/runtime/Support/RunCommand.h"
@@ -35,7 +35,7 @@ const fs::path &getFolder() {
 }
 
 void skipWithoutNvrtc() {
-  auto nvrtc = Nvrtc::load();
+  auto nvrtc = rt::Nvrtc::load();
   if (!nvrtc)
     GTEST_SKIP() << nvrtc.getStatus().getMessage();
 }

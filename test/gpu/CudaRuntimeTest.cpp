@@ -77,9 +77,7 @@ std::string explainSkip(Code::Kind kind, const std::string &description) {
   if (kind == Code::Kind::Cubin &&
       description.find("capability 9.0") == std::string::npos)
     return "the cubin is for another GPU: " + description;
-  const std::vector<std::string> libraries = CudaOptions().nvrtc;
-  if (auto nvrtc = cuda::Nvrtc::open(libraries);
-      kind == Code::Kind::CudaSource && !nvrtc)
+  if (auto nvrtc = Nvrtc::load(); kind == Code::Kind::CudaSource && !nvrtc)
     return nvrtc.getStatus().getMessage();
   return "";
 }

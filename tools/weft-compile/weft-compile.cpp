@@ -2,7 +2,7 @@
 
 #include "compiler/Compile.h"
 #include "compiler/Dialects.h"
-#include "compiler/Target/Cuda/KernelCache.h"
+#include "runtime/Nvrtc/KernelCache.h"
 #include "tools/common/ExitCodes.h"
 #include "tools/common/ProgressBar.h"
 #include "tools/model/Messages.h"
@@ -142,7 +142,7 @@ llvm::Error setCudaOptions(CompileOptions &options) {
   options.cuda.dumpFolder = dumpKernels;
   if (!noKernelCache)
     options.cuda.cacheFolder = kernelCache.empty()
-                                   ? KernelCache::getDefaultFolder()
+                                   ? rt::KernelCache::getDefaultFolder()
                                    : kernelCache.getValue();
   return llvm::Error::success();
 }

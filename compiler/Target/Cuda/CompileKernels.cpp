@@ -1,23 +1,24 @@
 //===- CompileKernels.cpp - CUDA C++ kernels to cubins --------------------===//
 
 #include "compiler/Target/Cuda/CompileKernels.h"
-#include "compiler/Target/Cuda/KernelCache.h"
 #include "passes/Kernel/CudaArch.h"
+#include "runtime/Nvrtc/KernelCache.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ThreadPool.h"
 
 using namespace weft;
+using rt::KernelCache;
 
 namespace {
 
 /// One candidate with its code.
 struct Attempt {
   size_t candidate = 0;
-  Cubin cubin;
+  rt::Cubin cubin;
   bool fromCache = false;
-  std::optional<Rejection> rejection;
+  std::optional<rt::Rejection> rejection;
 };
 
 /// Compiles one kernel; objects live in one thread.
@@ -32,7 +33,7 @@ public:
       return llvm::createStringError("unknown CUDA architecture '" +
                                      kernel.arch + "'; expected one of " +
                                      listCudaArchs());
-    BlockLimits limits{arch->sharedBytes, CudaArch::registers};
+    rt::BlockLimits limits{arch->sharedBytes, CudaArch::registers};
     std::optional<Attempt> best;
     for (size_t i = 0; i < kernel.candidates.size(); ++i) {
       llvm::Expected<Attempt> attempt = compile(i);
@@ -69,7 +70,7 @@ private:
 
   llvm::Expected<Attempt> compile(size_t index) {
     const std::string &source = kernel.candidates[index].source;
-    const NvrtcOptions &nvrtcOptions = options.nvrtcOptions;
+    const rt::NvrtcOptions &nvrtcOptions = options.nvrtcOptions;
     std::string key = KernelCache::makeKey(
         source, options.nvrtc->getArguments(kernel.arch, nvrtcOptions),
         options.nvrtc->getVersion());
@@ -77,7 +78,7 @@ private:
     attempt.candidate = index;
     if (auto entry = cache.find(key, nvrtcOptions.keepPtx)) {
       attempt.fromCache = true;
-      attempt.cubin.report = parseCompileLog(entry->log, kernel.symbol);
+      attempt.cubin.report = rt::parseCompileLog(entry->log, kernel.symbol);
       attempt.cubin.bytes = std::move(entry->cubin);
       attempt.cubin.log = std::move(entry->log);
       if (nvrtcOptions.keepPtx)
@@ -110,7 +111,7 @@ private:
     result.cubin.launch = candidate.launch;
     result.fromCache = attempt.fromCache;
     result.notes = std::move(reasons);
-    for (const CompileMessage &message : attempt.cubin.report.messages)
+    for (const rt::CompileMessage &message : attempt.cubin.report.messages)
       result.notes.push_back((message.code.empty() ? "" : message.code + ": ") +
                              message.text);
     result.details = std::move(attempt.cubin);
@@ -158,7 +159,9 @@ weft::compileCudaKernels(llvm::ArrayRef<CudaKernel> kernels,
       });
     pool.wait();
   }
-  KernelCache(options.cacheFolder).prune();
+  if (llvm::any_of(results,
+                   [](const CompiledCudaKernel &k) { return !k.fromCache; }))
+    KernelCache(options.cacheFolder).prune();
   llvm::erase_if(messages, [](const std::string &m) { return m.empty(); });
   if (!messages.empty())
     return llvm::createStringError(llvm::join(messages, "\n"));

@@ -2,16 +2,15 @@
 //
 // Compiles with NVRTC, in parallel over kernels, what the cache does not have.
 // A candidate that ptxas reports spills, a stack frame or lost performance for
-// (CompileLog.h) is passed over. No GPU and no driver is needed.
+// (runtime/Nvrtc/CompileLog.h) is passed over. No GPU and no driver is needed.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef WEFT_COMPILER_TARGET_CUDA_COMPILEKERNELS_H
 #define WEFT_COMPILER_TARGET_CUDA_COMPILEKERNELS_H
 
-#include "compiler/Target/Cuda/CompileLog.h"
 #include "compiler/Target/Cuda/CudaKernel.h"
-#include "compiler/Target/Cuda/Nvrtc.h"
+#include "runtime/Nvrtc/Nvrtc.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
@@ -22,10 +21,10 @@
 namespace weft {
 
 struct CudaCompileOptions {
-  Nvrtc::Ptr nvrtc;             ///< Never null.
+  rt::Nvrtc::Ptr nvrtc;         ///< Never null.
   std::string cacheFolder = {}; ///< Empty: no cache.
   bool allowSpills = false;     ///< Rather a slow kernel than none.
-  NvrtcOptions nvrtcOptions = {};
+  rt::NvrtcOptions nvrtcOptions = {};
 };
 
 /// A kernel that was compiled.
@@ -36,7 +35,7 @@ struct CompiledCudaKernel {
   /// The machine code and the source, from which a runtime with another GPU
   /// makes its own.
   rt::Code cubin, source;
-  Cubin details; ///< Bytes, PTX, log and report.
+  rt::Cubin details; ///< Bytes, PTX, log and report.
   bool fromCache = false;
   /// Why better candidates were passed over, and notes of ptxas on the one that
   /// was taken; one line each.

@@ -42,7 +42,7 @@ static llvm::Error writeFile(llvm::StringRef folder, const llvm::Twine &name,
 
 /// Blocks that fit on one multiprocessor together.
 static unsigned getOccupancy(const CudaArch &arch,
-                             const KernelResources &resources,
+                             const rt::KernelResources &resources,
                              const rt::LaunchShape &launch) {
   // Registers are given to warps in units of 256; the system keeps 1 KiB of
   // shared memory for each block.

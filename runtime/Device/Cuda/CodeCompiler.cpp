@@ -2,6 +2,9 @@
 
 #include "runtime/Device/Cuda/CodeCompiler.h"
 
+#include "runtime/Device/Cpu/ThreadPool.h"
+
+#include <algorithm>
 #include <charconv>
 #include <tuple>
 
@@ -34,10 +37,9 @@ bool Architecture::runsOn(int deviceMajor, int deviceMinor) const {
          (suffix == 'a' ? minor == deviceMinor : minor <= deviceMinor);
 }
 
-CodeCompiler::CodeCompiler(const GpuFacts &facts,
-                           std::vector<std::string> nvrtcLibraries,
+CodeCompiler::CodeCompiler(const GpuFacts &facts, std::string nvrtcLibrary,
                            std::string cacheFolder)
-    : facts(facts), nvrtcLibraries(std::move(nvrtcLibraries)),
+    : facts(facts), nvrtcLibrary(std::move(nvrtcLibrary)),
       cache(std::move(cacheFolder)) {}
 
 std::string CodeCompiler::getTarget() const {
@@ -45,13 +47,10 @@ std::string CodeCompiler::getTarget() const {
          (facts.major >= 9 ? "a" : "");
 }
 
-Result<ChosenCode> CodeCompiler::choose(const Kernel &kernel) {
+std::optional<ChosenCode> CodeCompiler::findCubin(const Kernel &kernel) const {
   const rt::Code *best = nullptr;
   std::tuple<bool, int> bestRank;
-  std::string found;
   for (const rt::Code &code : kernel.code) {
-    found += (found.empty() ? "" : ", ") + code.target +
-             (code.kind == rt::Code::Kind::CudaSource ? " (source)" : "");
     if (code.kind != rt::Code::Kind::Cubin)
       continue;
     std::optional<Architecture> architecture = Architecture::parse(code.target);
@@ -63,14 +62,73 @@ Result<ChosenCode> CodeCompiler::choose(const Kernel &kernel) {
       bestRank = rank;
     }
   }
-  if (best)
-    return ChosenCode{best, best->bytes, best->target};
+  if (!best)
+    return std::nullopt;
+  return ChosenCode{best, best->bytes, best->target};
+}
 
-  std::string reasons;
+Result<ChosenCode> CodeCompiler::choose(const Kernel &kernel) {
+  if (std::optional<ChosenCode> cubin = findCubin(kernel))
+    return std::move(*cubin);
+  return compile(kernel);
+}
+
+Result<std::vector<ChosenCode>>
+CodeCompiler::chooseAll(std::span<const Kernel *const> kernels) {
+  std::vector<std::optional<Result<ChosenCode>>> results(kernels.size());
+  std::vector<size_t> sources;
+  for (size_t i = 0; i < kernels.size(); ++i)
+    if (std::optional<ChosenCode> cubin = findCubin(*kernels[i]))
+      results[i] = std::move(*cubin);
+    else
+      sources.push_back(i);
+  auto compileSource = [&](size_t i) { results[i] = compile(*kernels[i]); };
+  const size_t threads = std::min<size_t>(
+      {getUsableCoreCount(), sources.size(), ThreadPool::maxThreads});
+  Result<std::unique_ptr<ThreadPool>> pool =
+      ThreadPool::create(unsigned(std::max<size_t>(threads, 1)));
+  if (!pool)
+    return pool.getStatus();
+  auto body = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      compileSource(sources[size_t(i)]);
+  };
+  (*pool)->run(
+      int64_t(sources.size()), /*grain=*/1,
+      [](void *context, int64_t begin, int64_t end, unsigned) {
+        (*static_cast<decltype(body) *>(context))(begin, end);
+      },
+      &body);
+  std::vector<ChosenCode> chosen;
+  for (std::optional<Result<ChosenCode>> &result : results) {
+    if (!*result)
+      return result->getStatus();
+    chosen.push_back(result->take());
+  }
+  return chosen;
+}
+
+Result<Nvrtc::Ptr> CodeCompiler::getNvrtc() {
+  std::lock_guard lock(mutex);
+  if (!nvrtc) {
+    Result<Nvrtc::Ptr> opened =
+        nvrtcLibrary.empty() ? Nvrtc::load() : Nvrtc::open(nvrtcLibrary);
+    if (!opened)
+      return opened.getStatus();
+    nvrtc = opened.take();
+  }
+  return nvrtc;
+}
+
+Result<ChosenCode> CodeCompiler::compile(const Kernel &kernel) {
+  std::string found, reasons;
   for (const rt::Code &code : kernel.code) {
-    if (code.kind != rt::Code::Kind::CudaSource)
+    const bool isSource = code.kind == rt::Code::Kind::CudaSource;
+    found += (found.empty() ? "" : ", ") + code.target +
+             (isSource ? " (source)" : "");
+    if (!isSource)
       continue;
-    Result<ChosenCode> compiled = compile(kernel, code);
+    Result<ChosenCode> compiled = compile(code);
     if (compiled)
       return compiled;
     reasons += "\n  the source for " + code.target + ": " +
@@ -82,34 +140,25 @@ Result<ChosenCode> CodeCompiler::choose(const Kernel &kernel) {
       ". Compile the model with --target=cuda:" + getTarget() + reasons);
 }
 
-Result<const Nvrtc *> CodeCompiler::getNvrtc() {
-  std::lock_guard lock(mutex);
-  if (!nvrtc) {
-    Result<std::unique_ptr<Nvrtc>> opened = Nvrtc::open(nvrtcLibraries);
-    if (!opened)
-      return opened.getStatus();
-    nvrtc = opened.take();
-  }
-  return nvrtc.get();
-}
-
-Result<ChosenCode> CodeCompiler::compile(const Kernel &kernel,
-                                         const rt::Code &source) {
-  Result<const Nvrtc *> compiler = getNvrtc();
+Result<ChosenCode> CodeCompiler::compile(const rt::Code &source) {
+  Result<Nvrtc::Ptr> compiler = getNvrtc();
   if (!compiler)
     return compiler.getStatus();
-  std::vector<std::string> options = source.features;
-  options.push_back("--gpu-architecture=" + getTarget());
+  NvrtcOptions options;
+  options.extra = source.features;
+  const std::string target = getTarget();
   const std::string text(reinterpret_cast<const char *>(source.bytes.data()),
                          source.bytes.size());
-  const CubinCache::Key key =
-      CubinCache::makeKey(text, options, (*compiler)->getVersion());
-  if (std::optional<Bytes> cubin = cache.find(key))
-    return ChosenCode{&source, std::move(*cubin), getTarget()};
-  Result<std::vector<uint8_t>> cubin =
-      (*compiler)->compile(text, kernel.name + ".cu", options);
+  const std::string key =
+      KernelCache::makeKey(text, (*compiler)->getArguments(target, options),
+                           (*compiler)->getVersion());
+  if (std::optional<CacheEntry> entry = cache.find(key, /*needPtx=*/false))
+    return ChosenCode{&source, Bytes(std::move(entry->cubin)), target};
+  Result<Cubin> cubin =
+      (*compiler)->compileToCubin(text, source.symbol, target, options);
   if (!cubin)
     return cubin.getStatus();
-  cache.store(key, *cubin);
-  return ChosenCode{&source, Bytes(cubin.take()), getTarget()};
+  // A folder that cannot be written to only costs the time of the next start.
+  (void)cache.store(key, {cubin->bytes, cubin->log, ""});
+  return ChosenCode{&source, Bytes(std::move(cubin->bytes)), target};
 }

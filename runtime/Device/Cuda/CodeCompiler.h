@@ -3,13 +3,14 @@
 #ifndef WEFT_RUNTIME_DEVICE_CUDA_CODECOMPILER_H
 #define WEFT_RUNTIME_DEVICE_CUDA_CODECOMPILER_H
 
-#include "runtime/Device/Cuda/CubinCache.h"
 #include "runtime/Device/Cuda/CudaContext.h"
-#include "runtime/Device/Cuda/Nvrtc.h"
 #include "runtime/Format/Plan.h"
+#include "runtime/Nvrtc/KernelCache.h"
+#include "runtime/Nvrtc/Nvrtc.h"
 
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace weft::rt::cuda {
@@ -34,28 +35,35 @@ struct ChosenCode {
   std::string target; ///< "sm_90a", also for what was compiled here.
 };
 
-/// Threading: `choose` may be called from any thread.
+/// Threading: all methods may be called from any thread.
 class CodeCompiler {
 public:
-  CodeCompiler(const GpuFacts &facts, std::vector<std::string> nvrtcLibraries,
+  /// `nvrtcLibrary` is the file of NVRTC; empty: see Nvrtc::load.
+  CodeCompiler(const GpuFacts &facts, std::string nvrtcLibrary,
                std::string cacheFolder);
 
   /// The best cubin that runs on the GPU, else the first source that compiles
   /// for it. Unsupported if there is neither: says what the kernel has, what
   /// the GPU is and, for sources, what NVRTC said.
   Result<ChosenCode> choose(const Kernel &kernel);
+  /// The same for several kernels; the sources are compiled by as many threads
+  /// as the process has cores. The first failure in the order of the kernels.
+  Result<std::vector<ChosenCode>>
+  chooseAll(std::span<const Kernel *const> kernels);
 
 private:
-  Result<ChosenCode> compile(const Kernel &kernel, const rt::Code &source);
+  std::optional<ChosenCode> findCubin(const Kernel &kernel) const;
+  Result<ChosenCode> compile(const Kernel &kernel);
+  Result<ChosenCode> compile(const rt::Code &source);
   /// "sm_90a" for the GPU, with everything that only it has.
   std::string getTarget() const;
-  Result<const Nvrtc *> getNvrtc();
+  Result<Nvrtc::Ptr> getNvrtc();
 
   GpuFacts facts;
-  std::vector<std::string> nvrtcLibraries;
-  CubinCache cache;
+  std::string nvrtcLibrary;
+  KernelCache cache;
   std::mutex mutex;
-  std::unique_ptr<Nvrtc> nvrtc; ///< Guarded by `mutex`; opened when needed.
+  Nvrtc::Ptr nvrtc; ///< Guarded by `mutex`; opened when needed.
 };
 
 } // namespace weft::rt::cuda

@@ -2,7 +2,7 @@
 
 #include "runtime/Device/Cuda/CudaApi.h"
 
-#include "runtime/Device/Cuda/DynamicLibrary.h"
+#include "runtime/Nvrtc/DynamicLibrary.h"
 
 using namespace weft::rt;
 using namespace weft::rt::cuda;

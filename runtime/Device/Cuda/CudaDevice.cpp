@@ -10,18 +10,9 @@
 #include "runtime/Format/ByteSize.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 using namespace weft::rt;
 using namespace weft::rt::cuda;
-
-std::string CudaOptions::getDefaultCacheFolder() {
-  const char *cache = std::getenv("XDG_CACHE_HOME");
-  if (cache && *cache == '/') // The specification has relative paths ignored.
-    return std::string(cache) + "/weft/cubins";
-  const char *home = std::getenv("HOME");
-  return home && *home ? std::string(home) + "/.cache/weft/cubins" : "";
-}
 
 Result<std::shared_ptr<CudaDevice>>
 CudaDevice::create(int number, const CudaOptions &options) {
@@ -212,14 +203,28 @@ void CudaDevice::release(void *data, size_t size) {
 
 Result<std::unique_ptr<LoadedKernel>>
 CudaDevice::loadKernel(const Kernel &kernel) {
-  Result<ChosenCode> chosen = compiler->choose(kernel);
-  if (!chosen)
-    return chosen.getStatus();
-  Result<std::unique_ptr<CudaKernel>> loaded = CudaKernel::load(
-      context, kernel, *chosen->code, chosen->cubin, std::move(chosen->target));
+  const Kernel *const one[] = {&kernel};
+  Result<std::vector<std::unique_ptr<LoadedKernel>>> loaded = loadKernels(one);
   if (!loaded)
     return loaded.getStatus();
-  return std::unique_ptr<LoadedKernel>(loaded.take());
+  return std::move(loaded->front());
+}
+
+Result<std::vector<std::unique_ptr<LoadedKernel>>>
+CudaDevice::loadKernels(std::span<const Kernel *const> kernels) {
+  Result<std::vector<ChosenCode>> chosen = compiler->chooseAll(kernels);
+  if (!chosen)
+    return chosen.getStatus();
+  std::vector<std::unique_ptr<LoadedKernel>> loaded;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    ChosenCode &code = (*chosen)[i];
+    Result<std::unique_ptr<CudaKernel>> kernel = CudaKernel::load(
+        context, *kernels[i], *code.code, code.cubin, std::move(code.target));
+    if (!kernel)
+      return kernel.getStatus();
+    loaded.push_back(kernel.take());
+  }
+  return loaded;
 }
 
 Result<std::unique_ptr<Stream>> CudaDevice::createStream() {

@@ -10,6 +10,7 @@
 #define WEFT_RUNTIME_DEVICE_CUDA_CUDADEVICE_H
 
 #include "runtime/Device/Device.h"
+#include "runtime/Nvrtc/KernelCache.h"
 
 #include <memory>
 #include <mutex>
@@ -26,14 +27,10 @@ class CudaStream;
 /// Where a CudaDevice finds what it opens; tests give other places.
 struct CudaOptions {
   std::string driver = "libcuda.so.1";
-  /// NVRTC, tried in order.
-  std::vector<std::string> nvrtc = {"libnvrtc.so.13", "libnvrtc.so.12"};
+  /// File of NVRTC; empty: see Nvrtc::load.
+  std::string nvrtc = {};
   /// Folder of code that was compiled here; empty: none is kept.
-  std::string cacheFolder = getDefaultCacheFolder();
-
-  /// $XDG_CACHE_HOME/weft/cubins or ~/.cache/weft/cubins; empty if neither
-  /// variable is set.
-  static std::string getDefaultCacheFolder();
+  std::string cacheFolder = KernelCache::getDefaultFolder();
 };
 
 class CudaDevice final : public Device {
@@ -67,6 +64,9 @@ public:
   /// folder.
   Result<std::unique_ptr<LoadedKernel>>
   loadKernel(const Kernel &kernel) override;
+  /// Compiles on several threads.
+  Result<std::vector<std::unique_ptr<LoadedKernel>>>
+  loadKernels(std::span<const Kernel *const> kernels) override;
   Result<std::unique_ptr<Stream>> createStream() override;
 
 private:

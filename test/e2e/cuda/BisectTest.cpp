@@ -67,7 +67,7 @@ protected:
     }
     rt::CudaOptions options;
     options.driver = WEFT_FAKE_CUDA;
-    options.nvrtc = {WEFT_FAKE_NVRTC};
+    options.nvrtc = WEFT_FAKE_NVRTC;
     options.cacheFolder = "";
     auto device = rt::CudaDevice::create(0, options);
     EXPECT_TRUE(device) << device.getStatus().getMessage();

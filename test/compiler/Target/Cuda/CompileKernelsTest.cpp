@@ -42,33 +42,10 @@ const CudaCandidate onStack{stackSource, makeLaunch(256), "on-stack"};
 const CudaCandidate spilling{spillSource, makeLaunch(1024), "spilling"};
 const CudaCandidate serialised{serialisedSource, makeLaunch(256), "serialised"};
 
-TEST(Nvrtc, MissingIsExplained) {
-  reference::Scratch scratch("no-cuda");
-  auto nvrtc = Nvrtc::load(scratch.path.string());
-  ASSERT_FALSE(nvrtc);
-  EXPECT_EQ(nvrtc.getStatus().getCode(), rt::StatusCode::Unsupported);
-  EXPECT_EQ(nvrtc.getStatus().getMessage(),
-            "cannot compile for CUDA without NVRTC, NVIDIA's run-time "
-            "compiler: looked for libnvrtc.so.13 and libnvrtc.so.12 in " +
-                scratch.path.string() +
-                "; install the CUDA toolkit, version 12 or 13 (its NVRTC "
-                "package is enough), or say where it is with --cuda-path");
-}
-
-TEST(Nvrtc, FileThatIsNoLibrary) {
-  reference::Scratch scratch("bad-cuda");
-  fs::create_directories(scratch.path / "lib64");
-  std::ofstream(scratch.path / "lib64" / "libnvrtc.so.13") << "text";
-  auto nvrtc = Nvrtc::load(scratch.path.string());
-  ASSERT_FALSE(nvrtc);
-  EXPECT_THAT(nvrtc.getStatus().getMessage(),
-              HasSubstr("libnvrtc.so.13: file too short"));
-}
-
 class CudaCompile : public testing::Test {
 protected:
   void SetUp() override {
-    auto loaded = Nvrtc::load();
+    auto loaded = rt::Nvrtc::load();
     if (!loaded)
       GTEST_SKIP() << loaded.getStatus().getMessage();
     options.nvrtc = loaded.take();

@@ -77,7 +77,7 @@ CompiledCudaKernel weft::test::makeDoubleKernel() {
   kernel.cubin.bytes = std::vector<uint8_t>{1, 2, 3};
   kernel.details.ptx = "some ptx";
   kernel.details.log = "the log\n";
-  kernel.details.report.resources = KernelResources{40, 1, 1024, 0, 0, 0};
+  kernel.details.report.resources = rt::KernelResources{40, 1, 1024, 0, 0, 0};
   kernel.notes = {"a note"};
   return kernel;
 }

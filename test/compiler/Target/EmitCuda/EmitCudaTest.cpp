@@ -7,7 +7,7 @@
 
 #include "compiler/Dialects.h"
 #include "compiler/Target/Cuda/EmitSource.h"
-#include "compiler/Target/Cuda/Nvrtc.h"
+#include "runtime/Nvrtc/Nvrtc.h"
 
 #include "mlir/Parser/Parser.h"
 
@@ -43,10 +43,10 @@ class EmitCudaFile : public EmitCuda,
                      public testing::WithParamInterface<const char *> {};
 
 TEST_P(EmitCudaFile, CompilesWithoutWarnings) {
-  auto nvrtc = Nvrtc::load();
+  auto nvrtc = rt::Nvrtc::load();
   if (!nvrtc)
     GTEST_SKIP() << nvrtc.getStatus().getMessage();
-  NvrtcOptions options;
+  rt::NvrtcOptions options;
   options.extra.clear();
   for (StringRef flag : cudaCompileFlags())
     options.extra.push_back(flag.str());

@@ -26,10 +26,13 @@ class CudaDeviceTest : public testing::Test {
 protected:
   FakeCuda &fake = test::resetFakeCuda();
 
+  /// Of devices that are opened from now on.
+  std::string nvrtc = "libweft-no-such-nvrtc.so";
+
   Result<std::shared_ptr<CudaDevice>> open(int number = 0) {
     CudaOptions options;
     options.driver = WEFT_FAKE_CUDA;
-    options.nvrtc = {"libweft-no-such-nvrtc.so"};
+    options.nvrtc = nvrtc;
     options.cacheFolder = "";
     return CudaDevice::create(number, options);
   }
@@ -184,7 +187,7 @@ TEST_P(CudaCodeChoice, TakesTheBestThatFits) {
   facts.name = "Fake GPU";
   facts.major = GetParam().major;
   facts.minor = GetParam().minor;
-  cuda::CodeCompiler compiler(facts, {"libweft-no-such-nvrtc.so"}, "");
+  cuda::CodeCompiler compiler(facts, "libweft-no-such-nvrtc.so", "");
   Kernel kernel;
   kernel.name = "k";
   for (const char *target : GetParam().targets) {
@@ -230,13 +233,13 @@ TEST_F(CudaDeviceTest, SourceWithoutNvrtcIsExplained) {
   EXPECT_EQ(loaded.getStatus().getCode(), StatusCode::Unsupported);
   EXPECT_THAT(loaded.getStatus().getMessage(),
               AllOf(HasSubstr("sm_80 (source)"),
-                    HasSubstr("NVRTC of CUDA 12 or 13"),
+                    HasSubstr("cannot compile for CUDA without NVRTC"),
                     HasSubstr("libweft-no-such-nvrtc.so")));
 }
 
 TEST(CodeCompiler, CompilesSourcesWhereNvrtcIs) {
-  const std::vector<std::string> libraries = CudaOptions().nvrtc;
-  if (auto nvrtc = cuda::Nvrtc::open(libraries); !nvrtc)
+  auto nvrtc = Nvrtc::load();
+  if (!nvrtc)
     GTEST_SKIP() << nvrtc.getStatus().getMessage();
   cuda::GpuFacts facts;
   facts.name = "Fake GPU";
@@ -255,7 +258,7 @@ TEST(CodeCompiler, CompilesSourcesWhereNvrtcIs) {
   };
   setSource("extern \"C\" __global__ void scale(float *x, long long n) {"
             "  x[blockIdx.x] *= FACTOR; }");
-  cuda::CodeCompiler compiler(facts, libraries, folder);
+  cuda::CodeCompiler compiler(facts, "", folder);
   auto failed = compiler.choose(kernel);
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.getStatus().getCode(), StatusCode::Unsupported);
@@ -277,10 +280,52 @@ TEST(CodeCompiler, CompilesSourcesWhereNvrtcIs) {
             0);
   EXPECT_FALSE(std::filesystem::is_empty(folder));
   // Another compiler finds it.
-  auto again = cuda::CodeCompiler(facts, libraries, folder).choose(kernel);
+  auto again = cuda::CodeCompiler(facts, "", folder).choose(kernel);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->cubin, chosen->cubin);
+  // The entry is that of the compiler, which may have made it.
+  NvrtcOptions options;
+  options.extra = code.features;
+  const std::string key = KernelCache::makeKey(
+      {reinterpret_cast<const char *>(code.bytes.data()), code.bytes.size()},
+      (*nvrtc)->getArguments("sm_90a", options), (*nvrtc)->getVersion());
+  EXPECT_TRUE(KernelCache(folder).find(key, false));
   std::filesystem::remove_all(folder);
+}
+
+TEST_F(CudaDeviceTest, SourcesAreCompiledTogether) {
+  nvrtc = WEFT_FAKE_NVRTC;
+  auto device = make();
+  const char *symbols[] = {"toy_iota", "toy_sum", "toy_linear"};
+  std::vector<Kernel> kernels = {makeKernel(symbols[0], 2, 1),
+                                 makeKernel(symbols[1], 2, 1),
+                                 makeKernel(symbols[2], 4, 1)};
+  std::vector<const Kernel *> pointers;
+  for (Kernel &kernel : kernels) {
+    if (&kernel != &kernels[1]) { // This one has a cubin.
+      kernel.code[0].kind = Code::Kind::CudaSource;
+      kernel.code[0].target = "sm_80";
+    }
+    pointers.push_back(&kernel);
+  }
+  auto loaded = device->loadKernels(pointers);
+  ASSERT_TRUE(loaded) << loaded.getStatus().getMessage();
+  ASSERT_EQ(loaded->size(), 3u);
+  for (const auto &kernel : *loaded)
+    EXPECT_EQ(kernel->getTarget(), "sm_90a");
+  EXPECT_EQ(fake.modules, 3u);
+  loaded->clear();
+
+  // The first failure in the order of the kernels, whichever is found first.
+  const std::string_view wrong = "#error";
+  for (size_t i : {0, 2})
+    kernels[i].code[0].bytes = std::vector<uint8_t>(wrong.begin(), wrong.end());
+  auto failed = device->loadKernels(pointers);
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.getStatus().getMessage(),
+              AllOf(HasSubstr("kernel 'k_toy_iota'"), HasSubstr("#error"),
+                    HasSubstr("the source for sm_80")));
+  EXPECT_EQ(fake.modules, 0u);
 }
 
 TEST_F(CudaDeviceTest, BadCodeIsRefused) {

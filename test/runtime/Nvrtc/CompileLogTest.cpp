@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Target/Cuda/CompileLog.h"
+#include "runtime/Nvrtc/CompileLog.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
-using namespace weft;
+using namespace weft::rt;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -20,8 +20,8 @@ namespace {
 
 constexpr BlockLimits hopper{227 * 1024, 65536};
 
-rt::LaunchShape makeLaunch(uint32_t threads, uint32_t sharedBytes = 0) {
-  rt::LaunchShape launch;
+LaunchShape makeLaunch(uint32_t threads, uint32_t sharedBytes = 0) {
+  LaunchShape launch;
   launch.threads = threads;
   launch.sharedBytes = sharedBytes;
   launch.clusterSize = 1;
@@ -163,7 +163,7 @@ TEST(CompileLog, NeedsTheKernel) {
 
 std::optional<Rejection> check(const std::string &log,
                                const std::string &symbol,
-                               const rt::LaunchShape &launch) {
+                               const LaunchShape &launch) {
   return checkResources(parseCompileLog(log, symbol), launch, hopper);
 }
 

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_COMPILER_TARGET_CUDA_COMPILELOG_H
-#define WEFT_COMPILER_TARGET_CUDA_COMPILELOG_H
+#ifndef WEFT_RUNTIME_NVRTC_COMPILELOG_H
+#define WEFT_RUNTIME_NVRTC_COMPILELOG_H
 
 #include "runtime/Format/Plan.h"
 
@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-namespace weft {
+namespace weft::rt {
 
 /// Of a kernel with the functions that it calls.
 struct KernelResources {
@@ -73,9 +73,9 @@ struct Rejection {
 /// Nothing if the kernel is as its schedule meant it: no spills, no stack, none
 /// of ptxas' notes of lost performance, within the limits of a block.
 std::optional<Rejection> checkResources(const CompileReport &report,
-                                        const rt::LaunchShape &launch,
+                                        const LaunchShape &launch,
                                         const BlockLimits &limits);
 
-} // namespace weft
+} // namespace weft::rt
 
-#endif // WEFT_COMPILER_TARGET_CUDA_COMPILELOG_H
+#endif // WEFT_RUNTIME_NVRTC_COMPILELOG_H

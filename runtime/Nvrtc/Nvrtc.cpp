@@ -1,15 +1,13 @@
 //===- Nvrtc.cpp - NVIDIA's run-time compiler, loaded when needed ---------===//
 
-#include "compiler/Target/Cuda/Nvrtc.h"
+#include "runtime/Nvrtc/Nvrtc.h"
+
+#include "runtime/Nvrtc/DynamicLibrary.h"
 
 #include <cstdlib>
-#include <dlfcn.h>
 #include <filesystem>
-#include <optional>
 
-using namespace weft;
-using rt::Result;
-using rt::Status;
+using namespace weft::rt;
 
 namespace {
 
@@ -32,7 +30,7 @@ constexpr const char *defaultInstallation = "/usr/local/cuda";
 } // namespace
 
 /// NVRTC's C functions; the types are those of nvrtc.h.
-struct weft::NvrtcFunctions {
+struct weft::rt::NvrtcFunctions {
   int (*getVersion)(int *major, int *minor);
   int (*getNumSupportedArchs)(int *count);
   int (*getSupportedArchs)(int *archs);
@@ -56,11 +54,12 @@ struct weft::NvrtcFunctions {
 //===----------------------------------------------------------------------===//
 
 /// The name of the first function that is missing, or null.
-static const char *resolve(void *library, NvrtcFunctions &functions) {
+static const char *resolve(const DynamicLibrary &library,
+                           NvrtcFunctions &functions) {
   const char *missing = nullptr;
   auto get = [&](const char *name, auto &function) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(
-        dlsym(library, name));
+        library.find(name));
     if (!function && !missing)
       missing = name;
   };
@@ -92,28 +91,31 @@ static std::vector<std::string> getInstallations(const std::string &cudaPath) {
   return installations;
 }
 
-static Result<void *> openLibrary(const std::string &cudaPath) {
-  constexpr int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
+using LibraryPtr = std::unique_ptr<DynamicLibrary>;
+
+static Result<LibraryPtr> findLibrary(const std::string &cudaPath) {
   std::string problems;
-  auto open = [&](const std::string &file) {
-    void *library = dlopen(file.c_str(), flags);
+  auto open = [&](const std::string &file) -> LibraryPtr {
+    Result<LibraryPtr> library = DynamicLibrary::open(file);
+    if (library)
+      return library.take();
     std::error_code error;
     // A file that is there and cannot be loaded is worth a word.
-    if (!library && std::filesystem::exists(file, error))
-      problems += std::string("; ") + dlerror();
-    return library;
+    if (std::filesystem::exists(file, error))
+      problems += "; " + library.getStatus().getMessage();
+    return nullptr;
   };
   std::string searched;
   if (cudaPath.empty()) {
     searched = "the dynamic linker's folders";
     for (const char *soname : sonames)
-      if (void *library = open(soname))
+      if (LibraryPtr library = open(soname))
         return library;
   }
   for (const std::string &installation : getInstallations(cudaPath)) {
     for (const char *soname : sonames)
       for (const char *folder : folders)
-        if (void *library =
+        if (LibraryPtr library =
                 open(std::filesystem::path(installation) / folder / soname))
           return library;
     searched += (searched.empty() ? "" : ", ") + installation;
@@ -123,41 +125,54 @@ static Result<void *> openLibrary(const std::string &cudaPath) {
       "looked for libnvrtc.so.13 and libnvrtc.so.12 in " +
       searched + problems +
       "; install the CUDA toolkit, version 12 or 13 (its NVRTC package is "
-      "enough), or say where it is with --cuda-path");
+      "enough), or say where it is: weft-compile --cuda-path, or the variable "
+      "CUDA_HOME");
 }
 
-Nvrtc::Nvrtc(std::unique_ptr<NvrtcFunctions> functions)
-    : functions(std::move(functions)) {}
+Nvrtc::Nvrtc(LibraryPtr library)
+    : library(std::move(library)),
+      functions(std::make_unique<NvrtcFunctions>()) {}
 
 Nvrtc::~Nvrtc() = default;
 
 Result<Nvrtc::Ptr> Nvrtc::load(const std::string &cudaPath) {
-  Result<void *> library = openLibrary(cudaPath);
+  Result<LibraryPtr> library = findLibrary(cudaPath);
   if (!library)
     return library.getStatus();
-  auto functions = std::make_unique<NvrtcFunctions>();
-  const char *missing = resolve(*library, *functions);
-  Dl_info info = {};
-  dladdr(reinterpret_cast<void *>(functions->getVersion), &info);
-  std::string path = info.dli_fname ? info.dli_fname : "libnvrtc";
-  if (missing)
+  std::shared_ptr<Nvrtc> nvrtc(new Nvrtc(library.take()));
+  if (Status status = nvrtc->prepare(); !status)
+    return status;
+  return Ptr(std::move(nvrtc));
+}
+
+Result<Nvrtc::Ptr> Nvrtc::open(const std::string &file) {
+  Result<LibraryPtr> library = DynamicLibrary::open(file);
+  if (!library)
+    return Status::unsupported("cannot compile for CUDA without NVRTC, "
+                               "NVIDIA's run-time compiler: " +
+                               library.getStatus().getMessage());
+  std::shared_ptr<Nvrtc> nvrtc(new Nvrtc(library.take()));
+  if (Status status = nvrtc->prepare(); !status)
+    return status;
+  return Ptr(std::move(nvrtc));
+}
+
+Status Nvrtc::prepare() {
+  path = library->getPath();
+  if (const char *missing = resolve(*library, *functions))
     return Status::unsupported("'" + path + "' has no function " + missing +
                                "; expected NVRTC 12 or 13");
-
-  std::shared_ptr<Nvrtc> nvrtc(new Nvrtc(std::move(functions)));
-  nvrtc->path = path;
-  auto &[major, minor] = nvrtc->versionNumber;
-  if (int result = nvrtc->functions->getVersion(&major, &minor))
+  auto &[major, minor] = versionNumber;
+  if (int result = functions->getVersion(&major, &minor))
     return Status::unsupported("'" + path + "' does not tell its version: " +
-                               nvrtc->functions->getErrorString(result));
-  nvrtc->version = std::to_string(major) + "." + std::to_string(minor);
+                               functions->getErrorString(result));
+  version = std::to_string(major) + "." + std::to_string(minor);
   // NVRTC opens this library by its name alone, when it first compiles. What is
   // loaded already is found by that name wherever it came from. If it is not
   // here, NVRTC looks in the dynamic linker's folders and says so if it fails.
-  std::filesystem::path builtins = std::filesystem::path(path).parent_path() /
-                                   ("libnvrtc-builtins.so." + nvrtc->version);
-  dlopen(builtins.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  return Ptr(std::move(nvrtc));
+  (void)DynamicLibrary::open(std::filesystem::path(path).parent_path() /
+                             ("libnvrtc-builtins.so." + version));
+  return Status::ok();
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,6 @@
 //===- KernelCacheTest.cpp - Compiled kernels on disk ---------------------===//
 
-#include "compiler/Target/Cuda/KernelCache.h"
+#include "runtime/Nvrtc/KernelCache.h"
 #include "test/reference/Scratch.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include <thread>
 
 using namespace weft;
+using namespace weft::rt;
 namespace fs = std::filesystem;
 
 namespace {
@@ -26,14 +27,14 @@ std::string makeKey(const std::string &source) {
 std::vector<fs::path> listEntries(const fs::path &folder) {
   std::vector<fs::path> entries;
   for (const auto &file : fs::directory_iterator(folder))
-    if (file.path().filename().string().starts_with("llvmcache-"))
+    if (file.path().filename().string().starts_with("kernel-"))
       entries.push_back(file.path());
   return entries;
 }
 
 TEST(KernelCache, KeyDependsOnEverything) {
   std::string key = makeKey("source");
-  EXPECT_EQ(key.size(), 64u);
+  EXPECT_EQ(key.size(), 32u);
   EXPECT_EQ(key, makeKey("source"));
   EXPECT_NE(key, makeKey("source "));
   EXPECT_NE(key, KernelCache::makeKey("source", Arguments{"-a", "-c"}, "13.0"));
@@ -60,6 +61,30 @@ TEST(KernelCache, KeepsEntries) {
   EXPECT_FALSE(cache.find(key, true)); // It has to be made again.
   cache.prune();
   EXPECT_TRUE(cache.find(key, false));
+}
+
+TEST(KernelCache, PruningKeepsWhatWasUsedLast) {
+  reference::Scratch scratch("kernel-cache-prune");
+  KernelCache cache(scratch.path.string());
+  const uint64_t bytes = encodeCacheEntry(makeKey("0"), sample).size();
+  auto now = fs::file_time_type::clock::now();
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_EQ(cache.store(makeKey(std::to_string(i)), sample), std::nullopt);
+    fs::last_write_time(scratch.path / ("kernel-" + makeKey(std::to_string(i))),
+                        now - std::chrono::hours(10 - i));
+  }
+  std::ofstream(scratch.path / "other") << "not of the cache";
+  EXPECT_TRUE(cache.find(makeKey("0"), false)); // From now on the youngest.
+  cache.prune(4 * bytes);
+  EXPECT_EQ(listEntries(scratch.path).size(), 4u);
+  cache.prune(2 * bytes);
+  EXPECT_EQ(listEntries(scratch.path).size(), 2u);
+  EXPECT_TRUE(cache.find(makeKey("0"), false));
+  EXPECT_FALSE(cache.find(makeKey("1"), false));
+  EXPECT_FALSE(cache.find(makeKey("2"), false));
+  EXPECT_TRUE(cache.find(makeKey("3"), false));
+  EXPECT_TRUE(fs::exists(scratch.path / "other"));
+  KernelCache((scratch.path / "missing").string()).prune(0);
 }
 
 TEST(KernelCache, WithoutAFolderKeepsNothing) {

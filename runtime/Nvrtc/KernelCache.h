@@ -2,25 +2,24 @@
 //
 // A folder of files named by a hash of everything that decides what NVRTC
 // makes: source, options, version, architecture. An entry holds the cubin, the
-// log and, if it was asked for, the PTX, behind a SHA-256 of its content; one
-// that is damaged is as good as none. Files appear whole or not at all, so that
-// processes may share a folder. The least recently used entries are removed
-// when the folder grows beyond `maxBytes`; it may be deleted at any time.
+// log and, if it was asked for, the PTX, behind a checksum; one that is damaged
+// is as good as none. Files appear whole or not at all, so that processes may
+// share a folder. The least recently used entries are removed when the folder
+// grows beyond `maxBytes`; it may be deleted at any time.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_COMPILER_TARGET_CUDA_KERNELCACHE_H
-#define WEFT_COMPILER_TARGET_CUDA_KERNELCACHE_H
-
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringRef.h"
+#ifndef WEFT_RUNTIME_NVRTC_KERNELCACHE_H
+#define WEFT_RUNTIME_NVRTC_KERNELCACHE_H
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace weft {
+namespace weft::rt {
 
 /// What is kept of a kernel.
 struct CacheEntry {
@@ -32,10 +31,10 @@ struct CacheEntry {
 
 /// The bytes of an entry's file, and back; `key` is the entry's name. Nothing
 /// if the bytes are not those of an entry of that key, undamaged.
-std::vector<uint8_t> encodeCacheEntry(llvm::StringRef key,
+std::vector<uint8_t> encodeCacheEntry(std::string_view key,
                                       const CacheEntry &entry);
-std::optional<CacheEntry> decodeCacheEntry(llvm::StringRef key,
-                                           llvm::ArrayRef<uint8_t> bytes);
+std::optional<CacheEntry> decodeCacheEntry(std::string_view key,
+                                           std::span<const uint8_t> bytes);
 
 /// Threading: all functions may be called from several threads and processes.
 class KernelCache {
@@ -50,28 +49,29 @@ public:
   /// no home. Source: XDG Base Directory Specification.
   static std::string getDefaultFolder();
 
-  /// The name of what these inputs make: 64 hexadecimal digits.
-  static std::string makeKey(llvm::StringRef source,
-                             llvm::ArrayRef<std::string> arguments,
-                             llvm::StringRef nvrtcVersion);
+  /// The name of what these inputs make: 32 hexadecimal digits, two XXH64.
+  static std::string makeKey(std::string_view source,
+                             std::span<const std::string> arguments,
+                             std::string_view nvrtcVersion);
 
   /// The entry, or nothing. With `needPtx` one without PTX does not count.
-  std::optional<CacheEntry> find(llvm::StringRef key, bool needPtx) const;
+  std::optional<CacheEntry> find(std::string_view key, bool needPtx) const;
 
   /// Keeps an entry. A folder that cannot be written to only costs time: gives
   /// the reason, or nothing.
-  std::optional<std::string> store(llvm::StringRef key,
+  std::optional<std::string> store(std::string_view key,
                                    const CacheEntry &entry) const;
 
-  /// Removes what is too much. Looks at the folder at most every 20 minutes.
-  void prune() const;
+  /// Removes the entries that were not used longest until at most `most` bytes
+  /// are left.
+  void prune(uint64_t most = maxBytes) const;
 
 private:
-  std::string getPath(llvm::StringRef key) const;
+  std::string getPath(std::string_view key) const;
 
   std::string folder;
 };
 
-} // namespace weft
+} // namespace weft::rt
 
-#endif // WEFT_COMPILER_TARGET_CUDA_KERNELCACHE_H
+#endif // WEFT_RUNTIME_NVRTC_KERNELCACHE_H

@@ -1,8 +1,9 @@
 //===- DynamicLibrary.cpp -------------------------------------------------===//
 
-#include "runtime/Device/Cuda/DynamicLibrary.h"
+#include "runtime/Nvrtc/DynamicLibrary.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 using namespace weft::rt;
 
@@ -18,6 +19,11 @@ DynamicLibrary::open(const std::string &name) {
 }
 
 DynamicLibrary::~DynamicLibrary() { dlclose(handle); }
+
+std::string DynamicLibrary::getPath() const {
+  link_map *map = nullptr;
+  return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
+}
 
 void *DynamicLibrary::find(const char *function) const {
   return dlsym(handle, function);

@@ -1,7 +1,7 @@
 //===- DynamicLibrary.h - A shared library that is opened when needed -----===//
 
-#ifndef WEFT_RUNTIME_DEVICE_CUDA_DYNAMICLIBRARY_H
-#define WEFT_RUNTIME_DEVICE_CUDA_DYNAMICLIBRARY_H
+#ifndef WEFT_RUNTIME_NVRTC_DYNAMICLIBRARY_H
+#define WEFT_RUNTIME_NVRTC_DYNAMICLIBRARY_H
 
 #include "runtime/Format/Status.h"
 
@@ -13,13 +13,16 @@ namespace weft::rt {
 /// An open library; its code stays in the process. Immutable.
 class DynamicLibrary {
 public:
-  /// NotFound with the system's reason.
+  /// NotFound with the system's reason. A name without a slash is looked for
+  /// where the dynamic linker looks.
   static Result<std::unique_ptr<DynamicLibrary>> open(const std::string &name);
 
   ~DynamicLibrary();
   DynamicLibrary(const DynamicLibrary &) = delete;
   DynamicLibrary &operator=(const DynamicLibrary &) = delete;
 
+  /// File that it was loaded from.
+  std::string getPath() const;
   /// Null if there is no such function.
   void *find(const char *function) const;
 
@@ -31,4 +34,4 @@ private:
 
 } // namespace weft::rt
 
-#endif // WEFT_RUNTIME_DEVICE_CUDA_DYNAMICLIBRARY_H
+#endif // WEFT_RUNTIME_NVRTC_DYNAMICLIBRARY_H

@@ -8,11 +8,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_COMPILER_TARGET_CUDA_NVRTC_H
-#define WEFT_COMPILER_TARGET_CUDA_NVRTC_H
+#ifndef WEFT_RUNTIME_NVRTC_NVRTC_H
+#define WEFT_RUNTIME_NVRTC_NVRTC_H
 
-#include "compiler/Target/Cuda/CompileLog.h"
 #include "runtime/Format/Status.h"
+#include "runtime/Nvrtc/CompileLog.h"
 
 #include <cstdint>
 #include <memory>
@@ -20,8 +20,9 @@
 #include <utility>
 #include <vector>
 
-namespace weft {
+namespace weft::rt {
 
+class DynamicLibrary;
 struct NvrtcFunctions;
 
 struct NvrtcOptions {
@@ -51,7 +52,9 @@ public:
   /// empty, from where the dynamic linker looks, then from $CUDA_HOME,
   /// $CUDA_PATH and /usr/local/cuda. Unsupported if there is none: says what
   /// was looked for and what to install.
-  static rt::Result<Ptr> load(const std::string &cudaPath = {});
+  static Result<Ptr> load(const std::string &cudaPath = {});
+  /// Loads this library.
+  static Result<Ptr> open(const std::string &file);
 
   ~Nvrtc();
   Nvrtc(const Nvrtc &) = delete;
@@ -70,24 +73,26 @@ public:
   /// architecture ("sm_90a"). Errors: InvalidArgument with NVRTC's messages if
   /// the source is wrong; Unsupported for an architecture that this version
   /// does not know; Internal, OutOfMemory for what NVRTC reports as such.
-  rt::Result<Cubin> compileToCubin(const std::string &source,
-                                   const std::string &symbol,
-                                   const std::string &arch,
-                                   const NvrtcOptions &options = {}) const;
+  Result<Cubin> compileToCubin(const std::string &source,
+                               const std::string &symbol,
+                               const std::string &arch,
+                               const NvrtcOptions &options = {}) const;
 
 private:
-  explicit Nvrtc(std::unique_ptr<NvrtcFunctions> functions);
+  explicit Nvrtc(std::unique_ptr<DynamicLibrary> library);
 
-  rt::Status explainFailure(int result, const std::string &log,
-                            const std::string &symbol,
-                            const std::string &arch) const;
+  Status prepare();
+  Status explainFailure(int result, const std::string &log,
+                        const std::string &symbol,
+                        const std::string &arch) const;
   std::string listArchitectures() const;
 
+  std::unique_ptr<DynamicLibrary> library;
   std::unique_ptr<NvrtcFunctions> functions;
   std::pair<int, int> versionNumber;
   std::string version, path;
 };
 
-} // namespace weft
+} // namespace weft::rt
 
-#endif // WEFT_COMPILER_TARGET_CUDA_NVRTC_H
+#endif // WEFT_RUNTIME_NVRTC_NVRTC_H

@@ -1,13 +1,13 @@
 //===- CompileLog.cpp - What ptxas says about a kernel --------------------===//
 
-#include "compiler/Target/Cuda/CompileLog.h"
+#include "runtime/Nvrtc/CompileLog.h"
 
 #include "runtime/Format/ByteSize.h"
 
 #include <algorithm>
 #include <charconv>
 
-using namespace weft;
+using namespace weft::rt;
 
 //===----------------------------------------------------------------------===//
 // Reading
@@ -80,8 +80,8 @@ static CompileMessage parseMessage(std::string_view line) {
   return message;
 }
 
-CompileReport weft::parseCompileLog(std::string_view log,
-                                    std::string_view symbol) {
+CompileReport weft::rt::parseCompileLog(std::string_view log,
+                                        std::string_view symbol) {
   CompileReport report;
   KernelResources sum;
   bool isEntry = false; // The lines are about `symbol` itself.
@@ -122,7 +122,7 @@ CompileReport weft::parseCompileLog(std::string_view log,
   return report;
 }
 
-std::string weft::explainErrors(std::string_view log) {
+std::string weft::rt::explainErrors(std::string_view log) {
   std::string errors;
   int context = 0; // Lines after a message that show the place.
   forEachLine(log, [&](std::string_view line) {
@@ -143,9 +143,9 @@ std::string weft::explainErrors(std::string_view log) {
   forEachLine(log, [&](std::string_view line) {
     auto bytes = findCount<uint64_t>(line, "bytes smem");
     if (bytes.value_or(0) > maxStaticShared)
-      errors = "it has " + rt::formatBytes(*bytes) +
+      errors = "it has " + formatBytes(*bytes) +
                " of static shared memory, at most " +
-               rt::formatBytes(maxStaticShared) +
+               formatBytes(maxStaticShared) +
                " are allowed; use dynamic shared memory";
   });
   return errors.empty() ? "it does not say why:\n" + std::string(log) : errors;
@@ -169,15 +169,15 @@ static std::string quote(const CompileMessage &message) {
 
 /// Registers are given to warps in units of 8 for each thread.
 static uint64_t getBlockRegisters(const KernelResources &resources,
-                                  const rt::LaunchShape &launch) {
+                                  const LaunchShape &launch) {
   constexpr uint64_t unit = 8;
   return (resources.registers + unit - 1) / unit * unit *
          uint64_t(launch.threads);
 }
 
-std::optional<Rejection> weft::checkResources(const CompileReport &report,
-                                              const rt::LaunchShape &launch,
-                                              const BlockLimits &limits) {
+std::optional<Rejection> weft::rt::checkResources(const CompileReport &report,
+                                                  const LaunchShape &launch,
+                                                  const BlockLimits &limits) {
   if (!report.resources)
     return Rejection{"is not described by the log of NVRTC, so that its "
                      "resources are not known",
@@ -185,9 +185,9 @@ std::optional<Rejection> weft::checkResources(const CompileReport &report,
   const KernelResources &resources = *report.resources;
   uint64_t shared = resources.staticSharedBytes + launch.sharedBytes;
   if (shared > limits.sharedBytes)
-    return Rejection{"needs " + rt::formatBytes(shared) +
+    return Rejection{"needs " + formatBytes(shared) +
                          " of shared memory, a block has at most " +
-                         rt::formatBytes(limits.sharedBytes),
+                         formatBytes(limits.sharedBytes),
                      false, UINT64_MAX};
   uint64_t registers = getBlockRegisters(resources, launch);
   if (registers > limits.registers)
