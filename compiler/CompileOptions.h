@@ -51,6 +51,10 @@ struct CompileOptions {
   /// Several operations may share a kernel. Without it every operation of the
   /// model is a kernel of its own, for finding a wrong one.
   bool fuse = true;
+  /// What a row of a step gives is the same, bit for bit, whatever other rows
+  /// the step has. Without it a GPU's kernels for few rows may sum in another
+  /// order than those for many. CPU plans are so in any case.
+  bool batchInvariant = false;
   CudaOptions cuda = {};
 };
 

@@ -71,7 +71,9 @@ static void buildKernel(OpPassManager &manager, const CompileOptions &options) {
                           options.target.getLevels().end());
   manager.addPass(kernel::createChooseSchedules(schedules));
   manager.addPass(kernel::createAssignLayouts());
-  manager.addPass(kernel::createChooseStreamSchedules());
+  kernel::ChooseStreamSchedulesOptions streams;
+  streams.batchInvariant = options.batchInvariant;
+  manager.addPass(kernel::createChooseStreamSchedules(streams));
   manager.addPass(kernel::createChooseFlashSchedules());
   manager.addPass(kernel::createBuildTilePrograms());
   manager.addPass(createCanonicalizerPass());

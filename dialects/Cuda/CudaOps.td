@@ -508,6 +508,20 @@ def Cuda_PackOp : Cuda_Op<"pack", [Pure]> {
   let assemblyFormat = "$element $low `,` $high attr-dict";
 }
 
+def Cuda_MultiplyPairsOp : Cuda_Op<"multiply_pairs", [Pure, Commutative]> {
+  let summary = "multiplies two pairs of 16-bit numbers";
+  let description = [{
+    Each product is rounded once: `fma.rn.bf16x2` with -0.
+
+    ```mlir
+    %product = cuda.multiply_pairs bf16 %a, %b
+    ```
+  }];
+  let arguments = (ins TypeAttrOf<AnyTypeOf<[BF16, F16]>>:$element, I32:$lhs, I32:$rhs);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$element $lhs `,` $rhs attr-dict";
+}
+
 def Cuda_SetRegistersOp : Cuda_Op<"set_registers", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "gives registers of the warpgroup back, or takes more";
   let description = [{

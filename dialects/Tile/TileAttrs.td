@@ -112,6 +112,9 @@ def Tile_StreamScheduleAttr : AttrDef<Tile_Dialect, "StreamSchedule",
     with weights before the kernels ahead have ended. `column_warps` x
     `step_warps` warps multiply, each its columns and its part of a step.
 
+    With `resident_rows`, 1, a block reads the only row of the input once, for all
+    values of k, and keeps it; pieces are of the weight alone.
+
     Of several schedules of a dispatch that differ in `most_rows` a launch takes
     the first that has as many rows as it needs; 0 is any number, in tiles of
     `rows`. They stand in ascending order, 0 last.
@@ -121,7 +124,8 @@ def Tile_StreamScheduleAttr : AttrDef<Tile_Dialect, "StreamSchedule",
     "int64_t":$most_rows,
     "int64_t":$rows, "int64_t":$columns, "int64_t":$step,
     "int64_t":$slots, "int64_t":$ranges, "int64_t":$cluster,
-    "int64_t":$column_warps, "int64_t":$step_warps);
+    "int64_t":$column_warps, "int64_t":$step_warps,
+    DefaultValuedParameter<"int64_t", "0">:$resident_rows);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -59,10 +59,12 @@ LogicalResult CudaScheduleAttr::verify(
   return success();
 }
 
-LogicalResult StreamScheduleAttr::verify(
-    function_ref<InFlightDiagnostic()> emitError, StringRef, int64_t mostRows,
-    int64_t rows, int64_t columns, int64_t step, int64_t slots, int64_t ranges,
-    int64_t cluster, int64_t columnWarps, int64_t stepWarps) {
+LogicalResult
+StreamScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                           StringRef, int64_t mostRows, int64_t rows,
+                           int64_t columns, int64_t step, int64_t slots,
+                           int64_t ranges, int64_t cluster, int64_t columnWarps,
+                           int64_t stepWarps, int64_t residentRows) {
   if (rows % 8 != 0 || rows < 8 || rows > 64)
     return emitError() << "a tile has 8, 16, ... or 64 rows, found " << rows;
   if (mostRows < 0 || mostRows > rows)
@@ -82,6 +84,10 @@ LogicalResult StreamScheduleAttr::verify(
     return emitError() << "expected 2 slots or more, a range and a cluster of "
                           "1 to 8 blocks, found "
                        << slots << ", " << ranges << " and " << cluster;
+  if (residentRows != 0 && (residentRows != 1 || mostRows != 1))
+    return emitError() << "a block keeps no row of its input or, in a schedule "
+                          "for one row, that one; found "
+                       << residentRows << " for " << mostRows;
   return success();
 }
 

@@ -11,7 +11,8 @@
 //
 // A root-mean-square normalisation of the input is part of the fold: the input
 // is multiplied by the norm's weight, its squares are summed beside the
-// products, and the epilogue divides by the root of their mean.
+// products, and the epilogue divides by the root of their mean. A block that
+// keeps its only row of the input normalises it before the first tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,6 +49,8 @@ public:
     Value range = k.rem(k.item(), schedule.getRanges());
     row = k.mul(k.div(k.item(), schedule.getRanges()), schedule.getRows());
     rows = k.min(k.sub(k.rows(), row), k.index(schedule.getRows()));
+    if (schedule.getResidentRows() > 0)
+      buildResidentRow();
     Value end = k.mul(rangeStart(k.add(range, k.index(1))), groupColumns);
     Value begin = k.mul(rangeStart(range), groupColumns);
     k.forLoop(begin, end, width, [&](Value column) {
@@ -64,20 +67,39 @@ private:
     return k.div(k.mul(range, groups), schedule.getRanges());
   }
 
+  void buildResidentRow() {
+    auto type = cast<RankedTensorType>(layers[0].getInput().getType());
+    int64_t size = layers[0].getInputSize();
+    Value x = k.load(input.matrix, {row, k.index(input.offset)}, {1, size});
+    if (norm)
+      x = norm->normalize(x);
+    resident = k.create<tile::ScratchOp>(
+        MemRefType::get({1, size}, type.getElementType()));
+    k.store(x, resident, {k.index(0), k.index(0)});
+  }
+
+  /// Columns [kk, kk + step) of the tile's rows.
+  Value loadInput(Value kk) {
+    SmallVector<int64_t> shape = {schedule.getRows(), schedule.getStep()};
+    if (resident)
+      return k.load(resident, {k.index(0), kk}, shape, k.index(1));
+    return k.load(input.matrix, {row, k.add(kk, k.index(input.offset))}, shape,
+                  rows);
+  }
+
   void buildTile(Value column, Value columns, Value round) {
     SmallVector<int64_t> shape = {schedule.getRows(), width};
     SmallVector<Value> zeros(layers.size(), k.constant(shape, 0));
-    if (norm)
+    bool isNormFolded = norm && !resident;
+    if (isNormFolded)
       zeros.push_back(k.constant({shape[0], 1}, 0));
     int64_t step = schedule.getStep();
     SmallVector<Value> sums = k.fold(
         k.index(0), k.index(layers[0].getInputSize()), step, tile::Merge::Add,
         zeros, [&](Value kk, ValueRange state) {
-          Value lhs =
-              k.load(input.matrix, {row, k.add(kk, k.index(input.offset))},
-                     {shape[0], step}, rows);
+          Value lhs = loadInput(kk);
           Value squares;
-          if (norm)
+          if (isNormFolded)
             std::tie(lhs, squares) = norm->apply(lhs, kk);
           SmallVector<Value> next;
           for (auto [layer, sum] : llvm::zip(layers, state)) {
@@ -86,7 +108,7 @@ private:
             next.push_back(k.create<tile::MmaOp>(tile::MmaInstruction::Tensor,
                                                  lhs, rhs, sum));
           }
-          if (norm)
+          if (isNormFolded)
             next.push_back(k.create<arith::AddFOp>(state.back(), squares));
           return next;
         });
@@ -98,7 +120,7 @@ private:
     SmallVector<MatrixSum> parts;
     for (auto [layer, part] : llvm::zip(layers, shared.getOutputs())) {
       Value sum = part;
-      if (norm)
+      if (isNormFolded)
         sum = norm->divide(sum, shared.getOutputs().back());
       parts.push_back({layer, layer.getBias(), sum});
     }
@@ -123,6 +145,7 @@ private:
   SmallVector<LinearOp> layers;
   SmallVector<Operation *> epilogue;
   RowView input;
+  Value resident;    ///< [1, K] in shared memory, or null.
   int64_t width = 0; ///< Columns of a tile, of each layer.
   Value row, rows;
 };

@@ -3,8 +3,11 @@
 #include "passes/Kernel/CudaArch.h"
 #include "passes/Kernel/KernelBuilder.h"
 #include "passes/Kernel/Passes.h"
+#include "passes/Kernel/StreamMemory.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include <optional>
 
 namespace weft::kernel {
 #define GEN_PASS_DEF_CHOOSESTREAMSCHEDULES
@@ -16,20 +19,90 @@ using namespace weft;
 
 namespace {
 
-/// Outputs of all layers of a tile, and how many warps divide them and a step.
-constexpr int64_t tileColumns = 128, columnWarps = 4, stepWarps = 2;
-/// Values of k of a piece: whole panels of the input. A piece of 32 KiB keeps
-/// the cost of its barriers small; several are under way.
-constexpr int64_t step = 128;
-/// Bytes of a row of the input in a piece, see #tile.panels.
-constexpr int64_t rowBytes = 272;
-/// Bytes of a norm's weight in a piece.
-constexpr int64_t normBytes = 2 * step;
-constexpr int64_t mostSlots = 6;
+/// Bytes of a row of the input in a piece, for 128 values of k; see
+/// #tile.panels.
+constexpr int64_t panelColumns = 128, rowBytes = 272;
+/// Bytes of pieces that are under way in a block: what the memory delivers to a
+/// multiprocessor in the 5 us that a kernel may wait for the one before it.
+constexpr int64_t ringBytes = 192 * 1024;
 /// Shared memory for barriers and for what an epilogue exchanges.
 constexpr int64_t reservedBytes = 4096;
-/// Rows of the tiles that there are schedules for; the last is for any number.
-constexpr int64_t tileRows[] = {8, 16, 32, 64};
+/// The most bytes of a row of the input that a block keeps.
+constexpr int64_t mostRowBytes = 32 * 1024;
+constexpr int64_t warps = 8;
+
+/// The layers of a dispatch.
+struct Layers {
+  int64_t count;  ///< 1, or 2 that share the columns of a tile.
+  int64_t inputs; ///< Values of k.
+  int64_t groups; ///< Of fragmentSize outputs of one layer.
+  bool hasNorm;
+};
+
+/// How a kernel's work is cut. A piece of 32 KiB keeps the cost of its barriers
+/// small; several are under way.
+struct Cut {
+  int64_t columns, step, ranges, cluster, columnWarps;
+  bool isResident = false;
+};
+
+/// Rows that a schedule is for, at most (0: any number), and those of its
+/// tiles.
+struct RowClass {
+  int64_t most, tile;
+};
+
+/// Many rows: the more columns a tile has, the less often the input is read.
+/// Clusters as small as leave a range nearly half a tile of columns: all
+/// multiprocessors read pieces that are not too small, and few blocks add up.
+Cut cutForManyRows(const Layers &layers, const CudaArch &arch) {
+  constexpr int64_t columns = 128;
+  int64_t tileGroups = columns / fragmentSize / layers.count;
+  int64_t cluster = 1;
+  while (cluster < 4 &&
+         20 * layers.groups * cluster < 9 * tileGroups * arch.multiprocessors)
+    cluster *= 2;
+  return {columns, /*step=*/128,
+          std::min<int64_t>(arch.multiprocessors / cluster, layers.groups),
+          cluster, /*columnWarps=*/4};
+}
+
+/// The longest step, at most `most`, that divides the inner dimension and gives
+/// every step warp a fragment; else 0.
+int64_t getStep(const Layers &layers, int64_t most, int64_t stepWarps) {
+  int64_t step = most;
+  while (layers.inputs % step != 0)
+    step /= 2;
+  return step % panelColumns == 0 && step % (32 * stepWarps) == 0 ? step : 0;
+}
+
+/// Few rows: narrow tiles and long steps instead of a cluster, whose blocks
+/// would wait for each other.
+Cut cutForFewRows(const Layers &layers, const CudaArch &arch) {
+  Cut cut = cutForManyRows(layers, arch);
+  if (cut.cluster == 1)
+    return cut;
+  int64_t ranges = std::min<int64_t>(arch.multiprocessors, layers.groups);
+  int64_t groups = llvm::divideCeil(layers.groups, ranges);
+  int64_t columns = groups * layers.count > 2 ? 64 : 32;
+  int64_t columnWarps = columns / layers.count / fragmentSize;
+  int64_t step = getStep(layers, 16384 / columns, warps / columnWarps);
+  return step ? Cut{columns, step, ranges, 1, columnWarps} : cut;
+}
+
+/// One row: a block keeps it, so that tiles may be as narrow as a fragment and
+/// all multiprocessors have the same work.
+std::optional<Cut> cutForOneRow(const Layers &layers, const CudaArch &arch) {
+  int64_t step = getStep(layers, 512 / layers.count, warps);
+  if (2 * layers.inputs > mostRowBytes || step == 0)
+    return std::nullopt;
+  return Cut{fragmentSize * layers.count,
+             step,
+             std::min<int64_t>(arch.multiprocessors, layers.groups),
+             1,
+             1,
+             /*isResident=*/true};
+}
 
 /// Linear layers of one input that tensor cores can compute; else nothing.
 SmallVector<LinearOp> getLayers(DispatchOp dispatch) {
@@ -67,52 +140,75 @@ bool hasPanels(DispatchOp dispatch, LinearOp layer) {
          isa<tile::PanelsAttr>(layouts[input.getArgNumber()]);
 }
 
-/// Schedules of the layers for one architecture, for few rows first.
-SmallVector<Attribute> choose(DispatchOp dispatch, ArrayRef<LinearOp> layers,
-                              const CudaArch &arch) {
-  bool hasNorm = !dispatch.getBlock().getOps<RmsNormOp>().empty();
-  // Clusters as small as leave a range nearly half a tile of columns: all
-  // multiprocessors read pieces that are not too small, and few blocks add up.
-  int64_t count = layers.size();
-  int64_t groups = LinearOp(layers[0]).getOutputSize() / fragmentSize;
-  int64_t tileGroups = tileColumns / fragmentSize / count;
-  int64_t cluster = 1;
-  while (cluster < 4 &&
-         20 * groups * cluster < 9 * tileGroups * arch.multiprocessors)
-    cluster *= 2;
-  int64_t ranges = std::min<int64_t>(arch.multiprocessors / cluster, groups);
-  SmallVector<Attribute> schedules;
-  for (int64_t rows : tileRows) {
-    int64_t piece =
-        tileColumns * step * 2 + rows * rowBytes + (hasNorm ? normBytes : 0);
-    int64_t sums = 4 * rows * (tileColumns + 4 * count + (hasNorm ? 5 : 0));
-    int64_t slots =
-        std::min(mostSlots, (static_cast<int64_t>(arch.sharedBytes) - sums -
-                             reservedBytes) /
-                                piece);
-    bool isLast = rows == *std::prev(std::end(tileRows));
-    schedules.push_back(tile::StreamScheduleAttr::get(
-        dispatch.getContext(), arch.name, isLast ? 0 : rows, rows, tileColumns,
-        step, slots, ranges, cluster, columnWarps, stepWarps));
+/// As many slots as are of use, or as there is memory for.
+int64_t getSlots(const Layers &layers, const Cut &cut, int64_t rows,
+                 const CudaArch &arch) {
+  int64_t width = cut.columns / layers.count;
+  SmallVector<std::array<int64_t, 2>> sums(layers.count, {rows, width});
+  int64_t piece = 2 * cut.columns * cut.step;
+  int64_t used = reservedBytes;
+  if (cut.isResident) {
+    used += 2 * layers.inputs;
+  } else {
+    piece += cut.step / panelColumns * rows * rowBytes;
+    if (layers.hasNorm) {
+      piece += 2 * cut.step;
+      sums.push_back({rows, 1});
+    }
   }
+  for (const tile::SumMemory &sum :
+       tile::getSumMemory(sums, warps / cut.columnWarps, cut.cluster))
+    used += sum.getBytes();
+  return (std::min<int64_t>(arch.sharedBytes - used, ringBytes + piece - 1)) /
+         piece;
+}
+
+/// Schedules of the layers for one architecture, for few rows first.
+SmallVector<Attribute> choose(MLIRContext *context, const Layers &layers,
+                              const CudaArch &arch, bool batchInvariant) {
+  SmallVector<Attribute> schedules;
+  auto add = [&](RowClass rows, const Cut &cut) {
+    schedules.push_back(tile::StreamScheduleAttr::get(
+        context, arch.name, rows.most, rows.tile, cut.columns, cut.step,
+        getSlots(layers, cut, rows.tile, arch), cut.ranges, cut.cluster,
+        cut.columnWarps, warps / cut.columnWarps, cut.isResident));
+  };
+  Cut many = cutForManyRows(layers, arch);
+  Cut few = batchInvariant ? many : cutForFewRows(layers, arch);
+  if (std::optional<Cut> one = cutForOneRow(layers, arch);
+      one && !batchInvariant)
+    add({1, 8}, *one);
+  add({8, 8}, few);
+  add({16, 16}, few);
+  add({32, 32}, many);
+  add({0, 64}, many);
   return schedules;
 }
 
 class ChooseStreamSchedules
     : public kernel::impl::ChooseStreamSchedulesBase<ChooseStreamSchedules> {
+public:
+  using ChooseStreamSchedulesBase::ChooseStreamSchedulesBase;
+
+private:
   void runOnOperation() override {
     getOperation()->walk([&](DispatchOp dispatch) {
       auto schedules = dispatch->getAttrOfType<ArrayAttr>("schedules");
-      SmallVector<LinearOp> layers = getLayers(dispatch);
-      if (!schedules || layers.empty() || !hasPanels(dispatch, layers[0]))
+      SmallVector<LinearOp> linears = getLayers(dispatch);
+      if (!schedules || linears.empty() || !hasPanels(dispatch, linears[0]))
         return;
+      Layers layers = {static_cast<int64_t>(linears.size()),
+                       linears[0].getInputSize(),
+                       linears[0].getOutputSize() / fragmentSize,
+                       !dispatch.getBlock().getOps<RmsNormOp>().empty()};
       // All architectures of a program share its grid.
       SmallVector<Attribute> chosen;
       for (auto schedule : schedules.getAsRange<tile::ScheduleInterface>()) {
         const CudaArch *arch = findCudaArch(schedule.getLevel());
         if (!arch || !arch->hasBulkCopy)
           return;
-        llvm::append_range(chosen, choose(dispatch, layers, *arch));
+        llvm::append_range(
+            chosen, choose(&getContext(), layers, *arch, batchInvariant));
       }
       dispatch->setAttr("schedules", ArrayAttr::get(&getContext(), chosen));
       ++numStreamed;

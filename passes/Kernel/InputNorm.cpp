@@ -11,29 +11,58 @@ RowView kernel::getInputView(KernelBuilder &k, Value input) {
   return k.getView(norm ? norm.getInput() : input);
 }
 
+Value InputNorm::loadWeight(Value column, int64_t width) {
+  SmallVector<int64_t> shape = {1, width};
+  Value weight = k.toF32(
+      k.load(k.getArgument(norm.getWeight()), {k.index(0), column}, shape));
+  double offset = norm.getWeightOffset().convertToDouble();
+  if (offset == 0)
+    return weight;
+  return k.create<arith::AddFOp>(weight, k.constant(shape, offset));
+}
+
+Value InputNorm::getRoot(Value squares) {
+  double size = cast<RankedTensorType>(norm.getType()).getShape().back();
+  Value mean = k.scale(squares, 1.0 / size);
+  return k.create<math::SqrtOp>(k.create<arith::AddFOp>(
+      mean, k.constant(cast<RankedTensorType>(squares.getType()).getShape(),
+                       norm.getEpsilon().convertToDouble())));
+}
+
 std::pair<Value, Value> InputNorm::apply(Value tile, Value column) {
   auto type = cast<RankedTensorType>(tile.getType());
   Value x = k.toF32(tile);
   Value squares = k.reduce(tile::Reduction::Add, k.create<arith::MulFOp>(x, x));
-  SmallVector<int64_t> shape = {1, type.getDimSize(1)};
-  Value weight = k.toF32(
-      k.load(k.getArgument(norm.getWeight()), {k.index(0), column}, shape));
-  double offset = norm.getWeightOffset().convertToDouble();
-  if (offset != 0)
-    weight = k.create<arith::AddFOp>(weight, k.constant(shape, offset));
+  Value weight = loadWeight(column, type.getDimSize(1));
+  // A weight that was not rounded again: one rounding, as that of the product
+  // in f32.
+  if (auto wide = weight.getDefiningOp<arith::ExtFOp>();
+      wide && getElementTypeOrSelf(wide.getIn()) == type.getElementType()) {
+    Value product = k.create<arith::MulFOp>(
+        tile, k.broadcast(wide.getIn(), type.getShape()));
+    return {product, squares};
+  }
   Value product =
       k.create<arith::MulFOp>(x, k.broadcast(weight, type.getShape()));
   return {k.roundTo(product, type.getElementType()), squares};
 }
 
+Value InputNorm::normalize(Value tile) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  Value x = k.toF32(tile);
+  Value squares = k.reduce(tile::Reduction::Add, k.create<arith::MulFOp>(x, x));
+  Value normal = k.create<arith::DivFOp>(
+      x, k.broadcast(getRoot(squares), type.getShape()));
+  Value weight =
+      k.broadcast(loadWeight(k.index(0), type.getDimSize(1)), type.getShape());
+  return k.roundTo(k.create<arith::MulFOp>(normal, weight),
+                   type.getElementType());
+}
+
 Value InputNorm::divide(Value sum, Value squares) {
-  auto type = cast<RankedTensorType>(squares.getType());
-  double size = cast<RankedTensorType>(norm.getType()).getShape().back();
-  Value mean = k.scale(squares, 1.0 / size);
-  Value root = k.create<math::SqrtOp>(k.create<arith::AddFOp>(
-      mean, k.constant(type.getShape(), norm.getEpsilon().convertToDouble())));
+  Value root = getRoot(squares);
   auto sumType = cast<RankedTensorType>(sum.getType());
-  if (type.getShape() != sumType.getShape())
+  if (root.getType() != sum.getType())
     root = k.broadcast(root, sumType.getShape());
   return k.create<arith::DivFOp>(sum, root);
 }

@@ -30,11 +30,19 @@ public:
   std::pair<mlir::Value, mlir::Value> apply(mlir::Value tile,
                                             mlir::Value column);
 
+  /// Rows with all their columns, normalised, of the input's element type.
+  mlir::Value normalize(mlir::Value tile);
+
   /// `sum`, f32 [rows, N], divided by what the sums of squares of all columns
   /// say: [rows, N], or [rows, 1].
   mlir::Value divide(mlir::Value sum, mlir::Value squares);
 
 private:
+  /// f32 [1, width]: the norm's weight, with its offset.
+  mlir::Value loadWeight(mlir::Value column, int64_t width);
+  /// The root of the mean that sums of the squares of rows have.
+  mlir::Value getRoot(mlir::Value squares);
+
   KernelBuilder &k;
   RmsNormOp norm;
 };

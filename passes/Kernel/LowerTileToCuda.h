@@ -20,6 +20,7 @@
 #include "dialects/Tile/TileDialect.h"
 #include "passes/Kernel/CudaArch.h"
 #include "passes/Kernel/FlashMemory.h"
+#include "passes/Kernel/StreamMemory.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/MapVector.h"
@@ -95,12 +96,14 @@ struct PendingAccesses {
 };
 
 /// How a warp holds a tile that tensor cores accumulate: registers 4n .. 4n + 3
-/// are the result of one mma.sync. Of a tile of one column, a sum over k, a
-/// lane has a part for row lane / 4 of each row tile.
+/// are the result of one mma.sync. Of a tile of one column, a sum over k,
+/// column warp w has row tiles w, w + columnWarps, ... and a lane a part of
+/// their rows lane / 4.
 struct AccumulatorLayout {
   /// Columns and rows of a tile that one multiplication has.
   static constexpr int64_t tileColumns = 16, tileRows = 8;
   int64_t columnTiles, rowTiles; ///< Of one warp.
+  int64_t columnWarps;
 
   int64_t count() const { return columnTiles * rowTiles; }
   int64_t number(int64_t columnTile, int64_t rowTile) const {
@@ -122,7 +125,7 @@ struct SlotPart {
   int64_t slotBytes;
 };
 
-/// Where the sums of a tile.share lie: f32 [rows, columns + padding] each.
+/// Where the sums of a tile.share lie, see SumMemory.
 struct CudaShare {
   llvm::SmallVector<mlir::Value> sums;
   mlir::Value ready,
@@ -173,9 +176,6 @@ struct SoftmaxMerge {
   mlir::Value left, right;
 };
 
-/// Bytes of shared memory that a sum of a tile.share takes.
-int64_t getSumBytes(mlir::Value sum);
-
 cuda::PtrType sharedPointer(mlir::Type element);
 
 /// A vector of some consecutive elements of another one.
@@ -218,9 +218,12 @@ private:
   // Products of a piece.
   struct InputFragment;
   AccumulatorLayout accumulatorLayout(mlir::Type tile);
-  mlir::Value loadRowFragment(LoadOp load, PanelsAttr panels,
-                              const InputFragment &at);
+  std::pair<mlir::Value, mlir::Value> warpPlace();
+  mlir::Value loadRowFragment(mlir::MemRefType type, mlir::Value pointer,
+                              mlir::Value start, const InputFragment &at);
   mlir::Value loadColumnFragment(LoadOp load, const InputFragment &at);
+  mlir::FailureOr<mlir::Value> loadFragment(LoadOp load,
+                                            const InputFragment &at);
   mlir::FailureOr<mlir::Value> getFragment(mlir::Value tile, InputFragment &at);
   mlir::FailureOr<mlir::Value> computeFragment(mlir::Value tile,
                                                InputFragment &at);
@@ -230,18 +233,22 @@ private:
                                                      mlir::Value stepWarp,
                                                      mlir::Value columnWarp,
                                                      int64_t k);
-  mlir::LogicalResult emitTensorProducts(llvm::MutableArrayRef<MmaOp> products,
-                                         llvm::MutableArrayRef<ReduceOp> sums);
+  mlir::LogicalResult emitTensorProducts(llvm::MutableArrayRef<MmaOp> products);
+  mlir::LogicalResult emitRowSum(ReduceOp op);
   mlir::LogicalResult emitFragments(ConsumeOp op);
 
   // Sums over blocks.
   mlir::Value mapToCluster(mlir::Value pointer, mlir::Value rank);
   void arriveAt(mlir::Value barrier, mlir::Value rank);
+  llvm::SmallVector<SumMemory> getSums(ShareOp op);
   void forSumElements(
-      mlir::Value sum, mlir::Value columnWarp,
+      mlir::Value sum, const SumMemory &memory, mlir::Value columnWarp,
       llvm::function_ref<void(mlir::Value at, mlir::Value element)> body);
-  mlir::Value addBlocks(mlir::Value sum, mlir::Value pointer, mlir::Value rank,
-                        mlir::RankedTensorType result);
+  mlir::Value addParts(const SumMemory &memory,
+                       llvm::ArrayRef<mlir::Value> blocks, mlir::Value at);
+  mlir::Value addBlocks(const SumMemory &memory, mlir::Value pointer,
+                        mlir::Value rank, mlir::RankedTensorType result);
+  void storeSums(ShareOp op, llvm::ArrayRef<SumMemory> sums);
   mlir::LogicalResult emitShare(ShareOp op);
 
   // Tiles that warps hold.

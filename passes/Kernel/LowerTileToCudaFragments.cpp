@@ -9,7 +9,8 @@
 // fragment by fragment: of 8 rows and 32 values of k a lane has row lane / 4
 // and values 8 * i + 2 * (lane % 4) + {0, 1} of k, i < 4. Elements of 16 bits
 // are packed in pairs, as multiplications take them. Of a sum over k every lane
-// adds up its own part; tile.share puts them together.
+// adds up its own part; the column warps, which have the same rows, take turns
+// at row tiles. tile.share puts the parts together.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,12 +30,21 @@ static constexpr int64_t fragmentElements = 8;
 /// 16-bit elements of a 16x16 block of a weight.
 static constexpr int64_t blockElements = 256;
 
+/// The column warp and the step warp that a warp is.
+std::pair<Value, Value> CudaTileEmitter::warpPlace() {
+  auto schedule = cast<StreamScheduleAttr>(kernel.getScheduleAttr());
+  Value warp = lanePosition().warp, count = number(schedule.getColumnWarps());
+  return {b.createOrFold<arith::RemUIOp>(warp, count),
+          b.createOrFold<arith::DivUIOp>(warp, count)};
+}
+
 AccumulatorLayout CudaTileEmitter::accumulatorLayout(Type tile) {
   auto type = cast<RankedTensorType>(tile);
   auto schedule = cast<StreamScheduleAttr>(kernel.getScheduleAttr());
   return {type.getDimSize(1) / AccumulatorLayout::tileColumns /
               schedule.getColumnWarps(),
-          type.getDimSize(0) / AccumulatorLayout::tileRows};
+          type.getDimSize(0) / AccumulatorLayout::tileRows,
+          schedule.getColumnWarps()};
 }
 
 Value weft::tile::sliceVector(ImplicitLocOpBuilder &b, Value vector,
@@ -49,8 +59,7 @@ Value weft::tile::sliceVector(ImplicitLocOpBuilder &b, Value vector,
 
 /// Which fragment of the input is computed, and what is known of it.
 struct CudaTileEmitter::InputFragment {
-  Value k; ///< First value of k in the piece, i32.
-  int64_t rowTile = 0;
+  Value row, k; ///< Its first row and value of k in the piece, i32.
   llvm::DenseMap<Value, Value> ofRows;    ///< Of tiles with rows.
   llvm::DenseMap<Value, Value> ofColumns; ///< Of tiles of one row.
 };
@@ -59,33 +68,27 @@ struct CudaTileEmitter::InputFragment {
 // Fragments of the input
 //===----------------------------------------------------------------------===//
 
-/// Eight rows of panels: lane l addresses row l % 8 of the (l / 8)-th 8 values
-/// of k.
-Value CudaTileEmitter::loadRowFragment(LoadOp load, PanelsAttr panels,
-                                       const InputFragment &at) {
-  auto type = cast<MemRefType>(load.getView().getType());
-  const SlotPart &part = slotParts.at(load.getView());
+/// Eight rows of panels, or one row that stands for all: lane l addresses row
+/// l % 8 of the (l / 8)-th 8 values of k, counted from `start`.
+Value CudaTileEmitter::loadRowFragment(MemRefType type, Value pointer,
+                                       Value start, const InputFragment &at) {
   Value lane = lanePosition().lane;
-  Value laneRow = mul(
-      b.createOrFold<arith::RemUIOp>(lane, number(AccumulatorLayout::tileRows)),
-      panels.getStride());
+  Value k = at.k;
+  if (auto panels = dyn_cast<PanelsAttr>(type.getLayout())) {
+    Value panel =
+        b.createOrFold<arith::DivUIOp>(k, number(panels.getColumns()));
+    k = b.createOrFold<arith::RemUIOp>(k, number(panels.getColumns()));
+    start = add(start, mul(panel, type.getDimSize(0) * panels.getStride()));
+    Value laneRow = b.createOrFold<arith::RemUIOp>(
+        lane, number(AccumulatorLayout::tileRows));
+    k = add(k, mul(add(at.row, laneRow), panels.getStride()));
+  }
   Value laneStep = mul(
       b.createOrFold<arith::DivUIOp>(lane, number(AccumulatorLayout::tileRows)),
       fragmentElements);
-  Value panel =
-      b.createOrFold<arith::DivUIOp>(at.k, number(panels.getColumns()));
-  Value inPanel =
-      b.createOrFold<arith::RemUIOp>(at.k, number(panels.getColumns()));
-  Value start =
-      mul(part.slot, part.slotBytes * 8 / type.getElementTypeBitWidth());
-  start = add(start, mul(panel, type.getDimSize(0) * panels.getStride()));
-  start = add(start, add(inPanel, add(laneRow, laneStep)));
-  start = add(start, number(at.rowTile * AccumulatorLayout::tileRows *
-                            panels.getStride()));
-  Value pointer = cuda::SharedMemoryOp::create(
-      b, sharedPointer(type.getElementType()), part.offset);
   return cuda::LoadMatrixOp::create(b, VectorType::get(4, b.getI32Type()),
-                                    pointer, start, UnitAttr());
+                                    pointer, add(start, add(k, laneStep)),
+                                    UnitAttr());
 }
 
 /// One row of 16-bit elements, the same for all rows of the fragment.
@@ -120,21 +123,40 @@ FailureOr<Value> CudaTileEmitter::getFragment(Value tile, InputFragment &at) {
   return result;
 }
 
+FailureOr<Value> CudaTileEmitter::loadFragment(LoadOp load,
+                                               const InputFragment &at) {
+  auto view = cast<MemRefType>(load.getView().getType());
+  auto tile = cast<RankedTensorType>(load.getType());
+  bool isOneRow = view.getDimSize(0) == 1 && view.getLayout().isIdentity() &&
+                  view.getElementTypeBitWidth() == 16;
+  bool isPart = slotParts.contains(load.getView());
+  if (isPart && isOneRow && tile.getDimSize(0) == 1)
+    return loadColumnFragment(load, at);
+  if (isPart && isa<PanelsAttr>(view.getLayout())) {
+    const SlotPart &part = slotParts.at(load.getView());
+    return loadRowFragment(
+        view,
+        cuda::SharedMemoryOp::create(b, sharedPointer(view.getElementType()),
+                                     part.offset),
+        mul(part.slot, part.slotBytes * 8 / view.getElementTypeBitWidth()), at);
+  }
+  if (load.getView().getDefiningOp<ScratchOp>() && isOneRow)
+    return loadRowFragment(view, views.at(load.getView()).pointer,
+                           b.createOrFold<arith::IndexCastOp>(
+                               b.getI32Type(), values.at(load.getIndices()[1])),
+                           at);
+  return load.emitError("needs the input of multiplications in panels of a "
+                        "slot, or one row of 16-bit elements; found a view of "
+                        "type ")
+         << view;
+}
+
 FailureOr<Value> CudaTileEmitter::computeFragment(Value tile,
                                                   InputFragment &at) {
   Operation *op = tile.getDefiningOp();
   auto numbers = VectorType::get(fragmentElements, b.getF32Type());
-  if (auto load = dyn_cast_or_null<LoadOp>(op);
-      load && slotParts.contains(load.getView())) {
-    auto view = cast<MemRefType>(load.getView().getType());
-    if (auto panels = dyn_cast<PanelsAttr>(view.getLayout()))
-      return loadRowFragment(load, panels, at);
-    if (view.getDimSize(0) == 1 && view.getElementTypeBitWidth() == 16)
-      return loadColumnFragment(load, at);
-    return op->emitError("needs the input of multiplications in panels, or one "
-                         "row of 16-bit elements; found a view of type ")
-           << view;
-  }
+  if (auto load = dyn_cast_or_null<LoadOp>(op))
+    return loadFragment(load, at);
   if (auto constant = dyn_cast_or_null<arith::ConstantOp>(op)) {
     auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
     if (elements && elements.isSplat() && elements.getElementType().isF32())
@@ -144,13 +166,17 @@ FailureOr<Value> CudaTileEmitter::computeFragment(Value tile,
   }
   bool isElementwise = op && op->getNumResults() == 1 &&
                        op->getNumRegions() == 0 &&
-                       op->hasTrait<OpTrait::Elementwise>() &&
-                       getElementTypeOrSelf(tile.getType()).isF32();
-  if (!isa_and_nonnull<BroadcastOp, arith::TruncFOp>(op) && !isElementwise)
+                       op->hasTrait<OpTrait::Elementwise>();
+  Type element = getElementTypeOrSelf(tile.getType());
+  bool isHalf = element.isBF16() || element.isF16();
+  if (!isa_and_nonnull<BroadcastOp>(op) &&
+      !(isElementwise && (element.isF32() ||
+                          (isHalf && isa<arith::TruncFOp, arith::MulFOp>(op)))))
     return emitError(tile.getLoc(), "cannot be computed on fragments of a "
                                     "piece; expected loads of its parts, "
-                                    "constants, tile.broadcast along rows and "
-                                    "elementwise arithmetic in f32");
+                                    "constants, tile.broadcast along rows, "
+                                    "arithmetic in f32 and products of 16-bit "
+                                    "numbers");
   SmallVector<Value> operands;
   for (Value operand : op->getOperands()) {
     FailureOr<Value> fragment = getFragment(operand, at);
@@ -170,10 +196,19 @@ FailureOr<Value> CudaTileEmitter::computeFragment(Value tile,
     SmallVector<Value> pairs;
     for (int64_t i = 0; i < fragmentElements; i += 2)
       pairs.push_back(cuda::PackOp::create(
-          b, b.getI32Type(),
-          TypeAttr::get(getElementTypeOrSelf(tile.getType())),
+          b, b.getI32Type(), TypeAttr::get(element),
           vector::ExtractOp::create(b, operands[0], i),
           vector::ExtractOp::create(b, operands[0], i + 1)));
+    return Value(vector::FromElementsOp::create(
+        b, VectorType::get(4, b.getI32Type()), pairs));
+  }
+  if (isHalf) {
+    SmallVector<Value> pairs;
+    for (int64_t i = 0; i < fragmentElements / 2; ++i)
+      pairs.push_back(cuda::MultiplyPairsOp::create(
+          b, b.getI32Type(), TypeAttr::get(element),
+          vector::ExtractOp::create(b, operands[0], i),
+          vector::ExtractOp::create(b, operands[1], i)));
     return Value(vector::FromElementsOp::create(
         b, VectorType::get(4, b.getI32Type()), pairs));
   }
@@ -238,8 +273,13 @@ LogicalResult CudaTileEmitter::emitFragments(ConsumeOp op) {
     else if (failed(emitOp(&inner)))
       return failure();
   }
-  if (failed(emitTensorProducts(products, sums)))
+  if (failed(emitTensorProducts(products)))
     return failure();
+  for (ReduceOp sum : sums) {
+    b.setLoc(sum.getLoc());
+    if (failed(emitRowSum(sum)))
+      return failure();
+  }
   for (Operation *inner : behind) {
     b.setLoc(inner->getLoc());
     if (failed(emitOp(inner)))
@@ -279,18 +319,12 @@ SmallVector<Value> CudaTileEmitter::loadWeightFragments(MmaOp mma,
   return fragments;
 }
 
-/// All multiplications and sums of a piece: they share the fragments of the
-/// input.
+/// All multiplications of a piece: they share the fragments of the input.
 LogicalResult
-CudaTileEmitter::emitTensorProducts(MutableArrayRef<MmaOp> products,
-                                    MutableArrayRef<ReduceOp> sums) {
+CudaTileEmitter::emitTensorProducts(MutableArrayRef<MmaOp> products) {
   auto schedule = cast<StreamScheduleAttr>(kernel.getScheduleAttr());
   int64_t warpStep = schedule.getStep() / schedule.getStepWarps();
-  Value warp = lanePosition().warp;
-  Value columnWarp =
-      b.createOrFold<arith::RemUIOp>(warp, number(schedule.getColumnWarps()));
-  Value stepWarp =
-      b.createOrFold<arith::DivUIOp>(warp, number(schedule.getColumnWarps()));
+  auto [columnWarp, stepWarp] = warpPlace();
 
   SmallVector<SmallVector<Value>> held; // vector<4xf32> each.
   for (MmaOp mma : products) {
@@ -301,18 +335,16 @@ CudaTileEmitter::emitTensorProducts(MutableArrayRef<MmaOp> products,
       own.push_back(sliceVector(b, accumulator, 4 * i, 4));
   }
   int64_t rowTiles = accumulatorLayout(products.front().getType()).rowTiles;
-  Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-  SmallVector<SmallVector<Value>> rowSums(sums.size(),
-                                          SmallVector<Value>(rowTiles, zero));
   for (int64_t k = 0; k < warpStep; k += fragmentSteps) {
     SmallVector<SmallVector<Value>> left;
     for (MmaOp mma : products)
       left.push_back(loadWeightFragments(mma, stepWarp, columnWarp, k));
     InputFragment at;
     at.k = add(mul(stepWarp, warpStep), number(k));
-    for (at.rowTile = 0; at.rowTile < rowTiles; ++at.rowTile) {
+    for (int64_t j = 0; j < rowTiles; ++j) {
+      at.row = number(j * AccumulatorLayout::tileRows);
       at.ofRows.clear();
-      for (auto [number, product] : llvm::enumerate(products)) {
+      for (auto [n, product] : llvm::enumerate(products)) {
         MmaOp mma = product;
         b.setLoc(mma.getLoc());
         FailureOr<Value> right = getFragment(mma.getLhs(), at);
@@ -324,18 +356,10 @@ CudaTileEmitter::emitTensorProducts(MutableArrayRef<MmaOp> products,
         auto element = TypeAttr::get(getElementTypeOrSelf(mma.getLhs()));
         for (int64_t m = 0; m < layout.columnTiles; ++m)
           for (int64_t half = 0; half < 2; ++half) {
-            Value &sum = held[number][layout.number(m, at.rowTile)];
+            Value &sum = held[n][layout.number(m, j)];
             sum = cuda::MmaOp::create(b, sum.getType(), element,
-                                      left[number][2 * m + half], halves[half],
-                                      sum);
+                                      left[n][2 * m + half], halves[half], sum);
           }
-      }
-      for (auto [number, reduce] : llvm::enumerate(sums)) {
-        Value &sum = rowSums[number][at.rowTile];
-        FailureOr<Value> next = addFragment(reduce, sum, at);
-        if (failed(next))
-          return failure();
-        sum = *next;
       }
     }
   }
@@ -346,8 +370,47 @@ CudaTileEmitter::emitTensorProducts(MutableArrayRef<MmaOp> products,
         elements.push_back(vector::ExtractOp::create(b, sum, i));
     values[MmaOp(mma).getResult()] = pack(MmaOp(mma).getType(), elements);
   }
-  for (auto [reduce, own] : llvm::zip_equal(sums, rowSums))
-    values[ReduceOp(reduce).getResult()] =
-        pack(ReduceOp(reduce).getType(), own);
+  return success();
+}
+
+/// Sums of a piece over k: a column warp adds up every columnWarps-th row tile.
+LogicalResult CudaTileEmitter::emitRowSum(ReduceOp op) {
+  auto schedule = cast<StreamScheduleAttr>(kernel.getScheduleAttr());
+  int64_t columnWarps = schedule.getColumnWarps();
+  int64_t warpStep = schedule.getStep() / schedule.getStepWarps();
+  auto [columnWarp, stepWarp] = warpPlace();
+  int64_t rowTiles = cast<RankedTensorType>(op.getType()).getDimSize(0) /
+                     AccumulatorLayout::tileRows;
+  Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  SmallVector<Value> own;
+  for (int64_t first = 0; first < rowTiles; first += columnWarps) {
+    Value rowTile = add(columnWarp, number(first));
+    OpBuilder::InsertionGuard guard(b);
+    scf::IfOp branch;
+    if (first + columnWarps > rowTiles) {
+      branch =
+          scf::IfOp::create(b, b.getF32Type(), less(rowTile, number(rowTiles)),
+                            /*withElseRegion=*/true);
+      b.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(b, zero);
+      b.setInsertionPointToStart(branch.thenBlock());
+    }
+    Value sum = zero;
+    for (int64_t k = 0; k < warpStep; k += fragmentSteps) {
+      InputFragment at;
+      at.k = add(mul(stepWarp, warpStep), number(k));
+      at.row = mul(rowTile, AccumulatorLayout::tileRows);
+      FailureOr<Value> next = addFragment(op, sum, at);
+      if (failed(next))
+        return failure();
+      sum = *next;
+    }
+    if (branch) {
+      scf::YieldOp::create(b, sum);
+      sum = branch.getResult(0);
+    }
+    own.push_back(sum);
+  }
+  values[op.getResult()] = pack(op.getType(), own);
   return success();
 }

@@ -83,10 +83,12 @@ Type CudaTileEmitter::convert(Type type) {
   if (getWarpTile(type))
     return convertWarpTile(tile);
   int64_t registers = layoutOf(type).registers();
-  if (isa_and_nonnull<AccumulatorAttr>(tile.getEncoding()))
+  if (isa_and_nonnull<AccumulatorAttr>(tile.getEncoding())) {
+    AccumulatorLayout layout = accumulatorLayout(type);
     registers = tile.getDimSize(1) == 1
-                    ? tile.getDimSize(0) / AccumulatorLayout::tileRows
-                    : 4 * accumulatorLayout(type).count();
+                    ? llvm::divideCeil(layout.rowTiles, layout.columnWarps)
+                    : 4 * layout.count();
+  }
   if (registers == 1)
     return tile.getElementType();
   return VectorType::get(registers, tile.getElementType());

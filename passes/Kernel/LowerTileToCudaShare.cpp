@@ -1,9 +1,11 @@
 //===- LowerTileToCudaShare.cpp - Sums over the blocks of a cluster -------===//
 //
-// The warps of a block add up what they have of a sum in shared memory; then
-// every block reads its columns of the sums of all, in the order of their
-// ranks. Two mbarriers in each block, which all blocks of the cluster arrive
-// at: `ready` says that the sums can be read, `done` that they have been.
+// The warps of a block add up what they have of a sum in shared memory, the
+// last step warp first: one after the other, or, if a block is alone and has
+// the memory, each leaves its own and who reads the sum adds up. Then every
+// block reads its columns of the sums of all, in the order of their ranks. Two
+// mbarriers in each block, which all blocks of the cluster arrive at: `ready`
+// says that the sums can be read, `done` that they have been.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,17 +17,14 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::tile;
 
-/// Elements between rows of sums in shared memory, beyond their columns: keeps
-/// the rows that a warp writes at once in different banks.
-static constexpr int64_t sumPadding = 4;
-
-static int64_t getPitch(RankedTensorType sum) {
-  return sum.getDimSize(1) + sumPadding;
-}
-
-int64_t weft::tile::getSumBytes(Value sum) {
-  auto type = cast<RankedTensorType>(sum.getType());
-  return llvm::alignTo(4 * type.getDimSize(0) * getPitch(type), 128);
+SmallVector<SumMemory> CudaTileEmitter::getSums(ShareOp op) {
+  auto schedule = cast<StreamScheduleAttr>(kernel.getScheduleAttr());
+  SmallVector<std::array<int64_t, 2>> shapes;
+  for (Value sum : op.getInputs()) {
+    auto type = cast<RankedTensorType>(sum.getType());
+    shapes.push_back({type.getDimSize(0), type.getDimSize(1)});
+  }
+  return getSumMemory(shapes, schedule.getStepWarps(), clusterSize);
 }
 
 /// The same place in the shared memory of block `rank` of the cluster.
@@ -42,41 +41,34 @@ void CudaTileEmitter::arriveAt(Value barrier, Value rank) {
                                         number(0));
 }
 
-/// Calls `body` for each element that a lane has of a sum, with its place.
+/// Calls `body` for each element that a lane has of a sum, with its place in
+/// the area.
 void CudaTileEmitter::forSumElements(
-    Value sum, Value columnWarp,
+    Value sum, const SumMemory &memory, Value columnWarp,
     function_ref<void(Value at, Value element)> body) {
-  auto type = cast<RankedTensorType>(sum.getType());
-  int64_t pitch = getPitch(type);
+  AccumulatorLayout layout = accumulatorLayout(sum.getType());
+  int64_t pitch = memory.getPitch();
   const LanePosition &lane = lanePosition();
   Value held = values.at(sum);
-  if (type.getDimSize(1) == 1) {
-    // The lanes of a group have parts of the same rows, all column warps the
-    // same ones.
-    int64_t rowTiles = type.getDimSize(0) / AccumulatorLayout::tileRows;
-    SmallVector<Value> rows;
-    for (int64_t j = 0; j < rowTiles; ++j) {
-      Value part = registerOf(sum, j);
+  if (memory.columns == 1) {
+    // The lanes of a group have parts of the same rows.
+    for (int64_t l = 0; l * layout.columnWarps < layout.rowTiles; ++l) {
+      Value part = registerOf(sum, l);
       for (int64_t mask : {1, 2})
         part = arith::AddFOp::create(
             b, part,
             cuda::ShuffleXorOp::create(b, part.getType(), part,
                                        b.getI64IntegerAttr(mask)));
-      rows.push_back(part);
+      Value rowTile = add(columnWarp, number(l * layout.columnWarps));
+      Value row = add(mul(rowTile, AccumulatorLayout::tileRows), lane.group);
+      guarded(both(equal(lane.inGroup, number(0)),
+                   less(rowTile, number(layout.rowTiles))),
+              [&] { body(mul(row, pitch), part); });
     }
-    guarded(
-        both(equal(lane.inGroup, number(0)), equal(columnWarp, number(0))),
-        [&] {
-          for (auto [j, part] : llvm::enumerate(rows))
-            body(mul(add(lane.group, number(j * AccumulatorLayout::tileRows)),
-                     pitch),
-                 part);
-        });
     return;
   }
   // Element i of accumulator (m, j): column group + 8 * (i / 2) of column tile
   // m, row 2 * inGroup + i % 2 of row tile j.
-  AccumulatorLayout layout = accumulatorLayout(type);
   Value corner =
       add(mul(columnWarp, layout.columnTiles * AccumulatorLayout::tileColumns),
           add(lane.group, mul(lane.inGroup, 2 * pitch)));
@@ -89,44 +81,82 @@ void CudaTileEmitter::forSumElements(
              vector::ExtractOp::create(b, held, 4 * layout.number(m, j) + i));
 }
 
-/// A block's columns of a sum whose parts lie at the same place in all blocks.
-Value CudaTileEmitter::addBlocks(Value sum, Value pointer, Value rank,
-                                 RankedTensorType result) {
-  auto type = cast<RankedTensorType>(sum.getType());
-  bool isRepeated = type.getDimSize(1) == 1;
-  SmallVector<Value> parts;
+/// An element of a sum: those of all areas, or of all blocks, where it lies at
+/// the same place.
+Value CudaTileEmitter::addParts(const SumMemory &memory, ArrayRef<Value> blocks,
+                                Value at) {
+  auto load = [&](Value block, int64_t area) -> Value {
+    return cuda::LoadOp::create(
+        b, b.getF32Type(), block,
+        add(at, number(area * memory.getAreaElements())),
+        cuda::CacheHint::Default);
+  };
+  // As if each area had been added to what the later ones give.
+  Value total = load(blocks.front(), memory.areas - 1);
+  for (int64_t area = memory.areas - 2; area >= 0; --area)
+    total = arith::AddFOp::create(b, load(blocks.front(), area), total);
+  for (Value block : blocks.drop_front())
+    total = arith::AddFOp::create(b, total, load(block, 0));
+  return total;
+}
+
+/// A block's columns of a sum.
+Value CudaTileEmitter::addBlocks(const SumMemory &memory, Value pointer,
+                                 Value rank, RankedTensorType result) {
+  SmallVector<Value> blocks;
   for (int64_t block = 0; block < clusterSize; ++block)
-    parts.push_back(clusterSize == 1 ? pointer
-                                     : mapToCluster(pointer, number(block)));
+    blocks.push_back(clusterSize == 1 ? pointer
+                                      : mapToCluster(pointer, number(block)));
   TileLayout layout = layoutOf(result);
   SmallVector<Value> registers;
   for (int64_t i = 0; i < layout.registers(); ++i) {
     TilePosition position = positionOf(layout, i);
-    Value at = mul(position.row, getPitch(type));
-    if (!isRepeated)
+    Value at = mul(position.row, memory.getPitch());
+    if (memory.columns > 1)
       at = add(add(at, position.column), mul(rank, layout.columns));
-    Value total;
-    for (Value part : parts) {
-      Value element = cuda::LoadOp::create(b, b.getF32Type(), part, at,
-                                           cuda::CacheHint::Default);
-      total = total ? Value(arith::AddFOp::create(b, total, element)) : element;
-    }
-    registers.push_back(total);
+    registers.push_back(addParts(memory, blocks, at));
   }
   return pack(result, registers);
 }
 
+/// Every warp leaves what it has of the sums.
+void CudaTileEmitter::storeSums(ShareOp op, ArrayRef<SumMemory> sums) {
+  int64_t stepWarps =
+      cast<StreamScheduleAttr>(kernel.getScheduleAttr()).getStepWarps();
+  const CudaShare &place = shares.at(op);
+  Value columnWarp, stepWarp;
+  std::tie(columnWarp, stepWarp) = warpPlace();
+  bool isOneEach = sums.front().areas == stepWarps;
+  int64_t turns = isOneEach ? 1 : stepWarps;
+  for (int64_t s = turns - 1; s >= 0; --s) {
+    bool isFirst = s == turns - 1;
+    guarded(isOneEach ? Value() : equal(stepWarp, number(s)), [&] {
+      for (auto [sum, memory, pointer] :
+           llvm::zip_equal(op.getInputs(), sums, place.sums)) {
+        Value area =
+            isOneEach ? mul(stepWarp, memory.getAreaElements()) : number(0);
+        forSumElements(sum, memory, columnWarp,
+                       [&, pointer = pointer](Value at, Value element) {
+                         at = add(at, area);
+                         if (!isFirst)
+                           element = arith::AddFOp::create(
+                               b, element,
+                               cuda::LoadOp::create(b, b.getF32Type(), pointer,
+                                                    at,
+                                                    cuda::CacheHint::Default));
+                         cuda::StoreOp::create(b, element, pointer, at);
+                       });
+      }
+    });
+    emitBarrier();
+  }
+}
+
 LogicalResult CudaTileEmitter::emitShare(ShareOp op) {
-  auto schedule = cast<StreamScheduleAttr>(kernel.getScheduleAttr());
   const CudaShare &place = shares.at(op);
   Value round = b.createOrFold<arith::IndexCastOp>(b.getI32Type(),
                                                    values.at(op.getRound()));
   Value parity = b.createOrFold<arith::AndIOp>(round, number(1));
-  Value warp = lanePosition().warp;
-  Value columnWarp =
-      b.createOrFold<arith::RemUIOp>(warp, number(schedule.getColumnWarps()));
-  Value stepWarp =
-      b.createOrFold<arith::DivUIOp>(warp, number(schedule.getColumnWarps()));
   // The blocks of the cluster, and the threads of this one, are through with
   // the sums of the last round.
   if (clusterSize > 1) {
@@ -139,21 +169,8 @@ LogicalResult CudaTileEmitter::emitShare(ShareOp op) {
     });
   }
   emitBarrier();
-  for (int64_t s = schedule.getStepWarps() - 1; s >= 0; --s) {
-    guarded(equal(stepWarp, number(s)), [&] {
-      for (auto [sum, pointer] : llvm::zip_equal(op.getInputs(), place.sums))
-        forSumElements(
-            sum, columnWarp, [&, pointer = pointer](Value at, Value element) {
-              if (s < schedule.getStepWarps() - 1)
-                element = arith::AddFOp::create(
-                    b, element,
-                    cuda::LoadOp::create(b, b.getF32Type(), pointer, at,
-                                         cuda::CacheHint::Default));
-              cuda::StoreOp::create(b, element, pointer, at);
-            });
-    });
-    emitBarrier();
-  }
+  SmallVector<SumMemory> sums = getSums(op);
+  storeSums(op, sums);
   Value rank = number(0);
   if (clusterSize > 1) {
     guarded(less(thread, number(clusterSize)),
@@ -162,10 +179,10 @@ LogicalResult CudaTileEmitter::emitShare(ShareOp op) {
                                  b.getUnitAttr());
     rank = cuda::ClusterRankOp::create(b, b.getI32Type());
   }
-  for (auto [sum, pointer, result] :
-       llvm::zip_equal(op.getInputs(), place.sums, op.getOutputs()))
-    values[result] =
-        addBlocks(sum, pointer, rank, cast<RankedTensorType>(result.getType()));
+  for (auto [memory, pointer, result] :
+       llvm::zip_equal(sums, place.sums, op.getOutputs()))
+    values[result] = addBlocks(memory, pointer, rank,
+                               cast<RankedTensorType>(result.getType()));
   if (clusterSize > 1) {
     emitBarrier();
     guarded(less(thread, number(clusterSize)),

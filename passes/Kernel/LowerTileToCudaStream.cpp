@@ -46,8 +46,8 @@ int64_t CudaTileEmitter::getPipelineBytes() {
   });
   kernel.walk([&](ShareOp share) {
     bytes += 2 * getBarrierBytes(1);
-    for (Value sum : share.getInputs())
-      bytes += getSumBytes(sum);
+    for (const SumMemory &sum : getSums(share))
+      bytes += sum.getBytes();
   });
   if (auto schedule =
           dyn_cast_or_null<FlashScheduleAttr>(kernel.getScheduleAttr()))
@@ -80,10 +80,10 @@ LogicalResult CudaTileEmitter::emitChannel(ChannelOp op) {
     CudaShare &place = shares[share];
     place.ready = makeBarriers(1);
     place.done = makeBarriers(1);
-    for (Value sum : share.getInputs()) {
+    for (const SumMemory &sum : getSums(share)) {
       place.sums.push_back(cuda::SharedMemoryOp::create(
           b, sharedPointer(b.getF32Type()), pipelineBytes));
-      pipelineBytes += getSumBytes(sum);
+      pipelineBytes += sum.getBytes();
     }
   });
   channels[op.getResult()] = channel;

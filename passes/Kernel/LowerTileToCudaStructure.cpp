@@ -346,6 +346,16 @@ LogicalResult CudaTileEmitter::emitLoop(Operation *op, Value lower, Value upper,
     values[body.getArgument(0)] = values.at(lower);
     return emitBlock(body);
   }
+  // What pieces are multiplied with is read without looking back.
+  bool isWritten = false;
+  op->walk([&](ConsumeOp consume) {
+    for (auto load : consume.getBlock().getOps<LoadOp>())
+      isWritten |= pending.writes.contains(load.getView());
+  });
+  if (isWritten) {
+    emitBarrier();
+    pending.clear();
+  }
   auto loop = scf::ForOp::create(b, values.at(lower), values.at(upper),
                                  values.at(step), lookup(init));
   PendingAccesses before = pending;

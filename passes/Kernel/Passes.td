@@ -43,10 +43,15 @@ def ChooseStreamSchedules : Pass<"weft-choose-stream-schedules"> {
   let summary = "streams the weights of linear layers through tensor cores";
   let description = [{
     Gives a `weft.dispatch` of linear layers `#tile.stream_schedule`s instead of
-    the schedules that work for every shape: one for up to 8, 16 and 32 rows
-    each and one for any number, in tiles of 64. A launch takes the one for its
-    rows. All of them add up the same products in the same order, so the rows of
-    a step do not change what a row gives.
+    the schedules that work for every shape: one each for a single row and for up
+    to 8, 16 and 32 rows, and one for any number, in tiles of 64. A launch takes
+    the one for its rows. Few rows have narrow tiles, which all multiprocessors
+    have the same number of; a single row is kept in shared memory.
+
+    What a row gives does not depend on the other rows of its launch, but on the
+    schedule: one may add up the same products in another order than the next.
+    With `batch-invariant` all of them add up in one order, so the rows of a step
+    do not change what a row gives.
 
     Stands behind `weft-assign-layouts`, which puts the inputs into the panels
     that such kernels copy.
@@ -59,6 +64,10 @@ def ChooseStreamSchedules : Pass<"weft-choose-stream-schedules"> {
 
     Remarks: none; the attribute is what was decided.
   }];
+  let options = [
+    Option<"batchInvariant", "batch-invariant", "bool", "false",
+           "The same sums for any number of rows">
+  ];
   let dependentDialects = ["::weft::tile::TileDialect"];
   let statistics = [
     Statistic<"numStreamed", "streamed", "Dispatches that stream weights">

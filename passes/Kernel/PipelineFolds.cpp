@@ -64,9 +64,9 @@ private:
       auto load = dyn_cast<LoadOp>(op);
       if (load && llvm::is_contained(kernel.getBuffers(), load.getView()))
         loads.push_back(load);
-      else if (!isa<MmaOp>(op) && !isPure(&op))
-        return op.emitError("cannot be pipelined in a fold; expected loads of "
-                            "buffers, multiplications and index arithmetic");
+      else if (!load && !isa<MmaOp>(op) && !isPure(&op))
+        return op.emitError("cannot be pipelined in a fold; expected loads, "
+                            "multiplications and index arithmetic");
     }
     return success();
   }
@@ -204,6 +204,14 @@ private:
     OpBuilder::InsertionGuard guard(b);
     Block *body = b.createBlock(&role.getBody());
     WaitDependencyOp::create(b);
+    // What a block computes before its first tile.
+    for (Operation &op : llvm::make_early_inc_range(kernel.getBlock())) {
+      if (&op == tiles)
+        break;
+      if (isa<StoreOp>(op) ||
+          llvm::any_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>))
+        op.moveBefore(body, body->end());
+    }
     tiles->moveBefore(body, body->end());
 
     b.setInsertionPoint(fold);
@@ -221,12 +229,16 @@ private:
     auto loop = scf::ForOp::create(b, index(0), stepCount, index(1), zeros);
     b.setInsertionPointToStart(loop.getBody());
     Value piece = b.createOrFold<arith::AddIOp>(before, loop.getInductionVar());
+    IRMapping mapping;
+    mapping.map(fold.getIndex(), b.createOrFold<arith::MulIOp>(
+                                     b.createOrFold<arith::AddIOp>(
+                                         firstStep, loop.getInductionVar()),
+                                     fold.getStep()));
     SmallVector<Type> types(ValueRange(zeros).getTypes());
     auto consume =
         ConsumeOp::create(b, types, channel, piece, loop.getRegionIterArgs());
     scf::YieldOp::create(b, consume.getResults());
     b.createBlock(&consume.getBody());
-    IRMapping mapping;
     for (LoadOp load : loads) {
       Value part =
           consume.getBlock().addArgument(getPartType(load), load.getLoc());
@@ -253,6 +265,9 @@ private:
   /// Copies an operation of the fold's body. What is added to the state is a
   /// part of a sum, as the state is.
   void clone(Operation &op, IRMapping &mapping) {
+    for (Value operand : op.getOperands())
+      if (!isa<RankedTensorType>(operand.getType()))
+        materialize(operand, mapping);
     Operation *copy = b.clone(op, mapping);
     bool isAdded = isa<MmaOp>(op) || (isa<ReduceOp>(op) && op.hasOneUse() &&
                                       isa<arith::AddFOp>(*op.user_begin()));

@@ -48,6 +48,7 @@ protected:
 class StreamedKernels : public testing::Test {
 protected:
   void SetUp() override { skipWithoutNvrtc(); }
+  void compile(const std::string &option, const std::vector<int64_t> &limits);
 };
 
 void checkCode(const rt::Kernel &kernel, const rt::Code &code,
@@ -99,13 +100,16 @@ constexpr const char *streamedConfig = R"({
   "torch_dtype": "bfloat16"
 })";
 
-TEST_F(StreamedKernels, CompileForHopper) {
+/// Compiles the shape for a Hopper GPU; its linear layers have a kernel for
+/// each of the numbers of rows, and one for any.
+void StreamedKernels::compile(const std::string &option,
+                              const std::vector<int64_t> &limits) {
   fs::path config = getFolder() / "streamed.json";
   std::ofstream(config) << streamedConfig;
   fs::path file = getFolder() / "streamed.weft";
   auto [output, status] = test::runCommand(
       std::string(WEFT_COMPILE) + " --synthesize " + config.string() +
-      " --target=cuda:sm_90a --strip-ir --kernel-cache " +
+      " --target=cuda:sm_90a --strip-ir " + option + " --kernel-cache " +
       (getFolder() / "cache").string() + " -o " + file.string());
   ASSERT_EQ(status, 0) << output;
   auto artifact = rt::Artifact::open(file.string());
@@ -118,9 +122,8 @@ TEST_F(StreamedKernels, CompileForHopper) {
         std::string::npos)
       continue;
     ++linears;
-    ASSERT_EQ(command.variants.size(), 3u) << command.label;
-    const int64_t limits[] = {8, 16, 32};
-    for (size_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(command.variants.size(), limits.size()) << command.label;
+    for (size_t i = 0; i < limits.size(); ++i) {
       EXPECT_EQ(command.variants[i].limit, limits[i]);
       const rt::Kernel &kernel = plan.kernels[command.variants[i].kernel];
       checkCode(kernel, kernel.code[0], rt::Code::Kind::Cubin, "sm_90a");
@@ -130,6 +133,12 @@ TEST_F(StreamedKernels, CompileForHopper) {
   }
   // Query/key/value, output, gate and up, down, head.
   EXPECT_EQ(linears, 5);
+}
+
+TEST_F(StreamedKernels, CompileForHopper) { compile("", {1, 8, 16, 32}); }
+
+TEST_F(StreamedKernels, CompileBatchInvariantForHopper) {
+  compile("--batch-invariant", {8, 16, 32});
 }
 
 struct HeadShape {

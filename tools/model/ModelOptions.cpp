@@ -58,6 +58,11 @@ ModelOptions::ModelOptions(cl::OptionCategory &category)
       noFuse("no-fuse",
              cl::desc("Every operation of the model is a kernel of its own"),
              cl::cat(category)),
+      batchInvariant("batch-invariant",
+                     cl::desc("On a GPU, the same bits for a token whatever "
+                              "else its step computes (slower for few "
+                              "sequences)"),
+                     cl::cat(category)),
       followLinks("follow-links",
                   cl::desc("Open symbolic links in the checkpoint"),
                   cl::cat(category)),
@@ -86,6 +91,7 @@ llvm::Expected<CompileOptions> ModelOptions::getCompileOptions() const {
     return parsed.takeError();
   options.target = std::move(*parsed);
   options.fuse = !noFuse;
+  options.batchInvariant = batchInvariant;
   return options;
 }
 

@@ -40,7 +40,7 @@ public:
   llvm::cl::opt<uint64_t> seed;
   llvm::cl::opt<std::string> dtype;
   llvm::cl::opt<int64_t> context;
-  llvm::cl::opt<bool> noFuse, followLinks;
+  llvm::cl::opt<bool> noFuse, batchInvariant, followLinks;
   llvm::cl::list<std::string> ignoreKeys;
 
   /// What the options ask of the compiler; an error is a wrong command line.

@@ -280,6 +280,12 @@ std::optional<Expr> SourcePrinter::cudaOp(Operation *op) {
         prelude.use(name);
         return call(name, op, "");
       })
+      .Case([&](MultiplyPairsOp product) {
+        std::string name = product.getElement().isBF16() ? "multiply_pairs_bf16"
+                                                         : "multiply_pairs_f16";
+        prelude.use(name);
+        return call(name, op, "");
+      })
       .Default([](Operation *) { return std::nullopt; });
 }
 

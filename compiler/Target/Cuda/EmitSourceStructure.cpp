@@ -64,7 +64,8 @@ std::string SourcePrinter::getHint(Operation *op) {
       .Case<arith::SelectOp>([](auto) { return "chosen"; })
       .Case<arith::AddFOp, arith::AddIOp>([](auto) { return "sum"; })
       .Case([](vector::ReductionOp) { return "all"; })
-      .Case<arith::MulFOp, arith::MulIOp>([](auto) { return "product"; })
+      .Case<arith::MulFOp, arith::MulIOp, MultiplyPairsOp>(
+          [](auto) { return "product"; })
       .Case<arith::SubFOp, arith::SubIOp>([](auto) { return "difference"; })
       .Case<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(
           [](auto) { return "quotient"; })

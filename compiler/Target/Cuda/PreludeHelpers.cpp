@@ -115,6 +115,14 @@ DEVICE int pack_$type(float low, float high) {
 }
 )";
 
+static constexpr StringLiteral multiplyPairsText = R"(
+DEVICE int multiply_pairs_$type(int a, int b) {
+  int r;
+  asm("fma.rn.$typex2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(0x80008000));
+  return r;
+}
+)";
+
 /// PTX has these for f32 only.
 static constexpr StringLiteral extremeText = R"(
 // NaN if one of the two is; -0 is less than +0.
@@ -421,6 +429,8 @@ static constexpr StringLiteral andMemory = R"("l"(p) : "memory")";
 static constexpr Pattern patterns[] = {
     {"pack_bf16", "", packText, {{{"$type", "bf16"}}}},
     {"pack_f16", "", packText, {{{"$type", "f16"}}}},
+    {"multiply_pairs_bf16", "", multiplyPairsText, {{{"$type", "bf16"}}}},
+    {"multiply_pairs_f16", "", multiplyPairsText, {{{"$type", "f16"}}}},
     {"maximum", "", extremeText, {{{"$ptx", "max"}}}},
     {"minimum", "", extremeText, {{{"$ptx", "min"}}}},
     {"ceil_div", "", divisionText, {{{"$sign", "+"}, {"$equal", "=="}}}},

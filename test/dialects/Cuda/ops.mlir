@@ -48,6 +48,8 @@ cuda.kernel @copies arch "sm_90a" threads 64 shared 4096
   %x = vector.extract %d[0] : f32 from vector<4xf32>
   %y = vector.extract %d[1] : f32 from vector<4xf32>
   %pair = cuda.pack bf16 %x, %y
+  // CHECK: cuda.multiply_pairs bf16
+  %product = cuda.multiply_pairs bf16 %pair, %pair
   cuda.launch_dependents
   cuda.return
 }

@@ -99,6 +99,11 @@ module attributes {tile.schedule = #tile.stream_schedule<level = "sm_90a", most_
 
 // -----
 
+// expected-error @below {{a block keeps no row of its input or, in a schedule for one row, that one; found 1 for 8}}
+module attributes {tile.schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 2, column_warps = 4, step_warps = 2, resident_rows = 1>} {}
+
+// -----
+
 tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
 }
 func.func @f(%w: tensor<8xf32>) -> tensor<8xf32> {

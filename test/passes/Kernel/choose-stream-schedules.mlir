@@ -1,19 +1,31 @@
 // RUN: weft-opt %s --weft-choose-stream-schedules --split-input-file | FileCheck %s
-// RUN: weft-opt %s --weft-choose-stream-schedules --weft-build-tile-programs --canonicalize --split-input-file | FileCheck %s --check-prefix=PROGRAM
+// RUN: weft-opt %s --weft-choose-stream-schedules=batch-invariant --split-input-file | FileCheck %s --check-prefix=INVARIANT
+// RUN: weft-opt %s --weft-choose-stream-schedules=batch-invariant --weft-build-tile-programs --canonicalize --split-input-file | FileCheck %s --check-prefix=PROGRAM
 
 #matrix = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
 #panels = #tile.panels<columns = 128, stride = 136>
 
-// A layer with few outputs is cut for clusters of four blocks; there are
-// schedules for up to 8, 16 and 32 rows and one for any number.
+// A layer with few outputs is cut for clusters of four blocks where there are
+// many rows, and into narrow tiles with long steps where there are few. A block
+// keeps a single row.
 
 // DOC
 // CHECK-LABEL: func @layer
 //       CHECK:   weft.dispatch "o_proj"
-//  CHECK-SAME:     schedules = [#tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 32, cluster = 4, column_warps = 4, step_warps = 2>,
-//  CHECK-SAME:       most_rows = 16, rows = 16,
-//  CHECK-SAME:       most_rows = 32, rows = 32,
+//  CHECK-SAME:     schedules = [#tile.stream_schedule<level = "sm_90a", most_rows = 1, rows = 8, columns = 16, step = 512, slots = 12, ranges = 32, cluster = 1, column_warps = 1, step_warps = 8, resident_rows = 1>,
+//  CHECK-SAME:       most_rows = 8, rows = 8, columns = 32, step = 512, slots = 5, ranges = 32, cluster = 1, column_warps = 2, step_warps = 4>,
+//  CHECK-SAME:       most_rows = 16, rows = 16, columns = 32, step = 512,
+//  CHECK-SAME:       most_rows = 32, rows = 32, columns = 128, step = 128,
 //  CHECK-SAME:       most_rows = 0, rows = 64, columns = 128, step = 128, slots = 3, ranges = 32, cluster = 4,
+
+// With one order of summation for all, as many rows have it.
+
+// INVARIANT-LABEL: func @layer
+//       INVARIANT:   weft.dispatch "o_proj"
+//  INVARIANT-SAME:     schedules = [#tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 32, cluster = 4, column_warps = 4, step_warps = 2>,
+//  INVARIANT-SAME:       most_rows = 16, rows = 16,
+//  INVARIANT-SAME:       most_rows = 32, rows = 32,
+//  INVARIANT-SAME:       most_rows = 0, rows = 64, columns = 128, step = 128, slots = 3, ranges = 32, cluster = 4,
 
 // The launch names the programs for few rows; the program's columns are divided
 // among the clusters and its rows into tiles.
@@ -28,13 +40,13 @@
 // PROGRAM:     tile.store %{{.*}} rows %{{.*}} columns
 // PROGRAM: tile.program @linear_3 symbols ["rows"] grid [#tile.extent<"rows", 64>, #tile.extent<"32", 1>]
 // PROGRAM: tile.launch @linear_3 "o_proj"{{.*}} variants = [#tile.variant<@linear, 8>, #tile.variant<@linear_1, 16>, #tile.variant<@linear_2, 32>]
-func.func @layer(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<32x16x32x8xbf16>, %r: tensor<?x512xbf16> {weft.name = "r", weft.symbols = ["tokens"]}) -> tensor<?x512xbf16> {
-  %0 = weft.dispatch "norm" (%a = %x : tensor<?x256xbf16>) attributes {result_layouts = [#panels], schedules = [#matrix]} -> (tensor<?x256xbf16>) {
-    %1 = arith.addf %a, %a : tensor<?x256xbf16>
-    weft.yield %1 : tensor<?x256xbf16>
+func.func @layer(%x: tensor<?x512xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<32x32x32x8xbf16>, %r: tensor<?x512xbf16> {weft.name = "r", weft.symbols = ["tokens"]}) -> tensor<?x512xbf16> {
+  %0 = weft.dispatch "norm" (%a = %x : tensor<?x512xbf16>) attributes {result_layouts = [#panels], schedules = [#matrix]} -> (tensor<?x512xbf16>) {
+    %1 = arith.addf %a, %a : tensor<?x512xbf16>
+    weft.yield %1 : tensor<?x512xbf16>
   }
-  %2 = weft.dispatch "o_proj" (%a = %0 : tensor<?x256xbf16>, %b = %w : tensor<32x16x32x8xbf16>, %c = %r : tensor<?x512xbf16>) attributes {input_layouts = [#panels, unit, unit], schedules = [#matrix]} -> (tensor<?x512xbf16>) {
-    %3 = weft.linear %a, %b layout fragments : (tensor<?x256xbf16>, tensor<32x16x32x8xbf16>) -> tensor<?x512xbf16>
+  %2 = weft.dispatch "o_proj" (%a = %0 : tensor<?x512xbf16>, %b = %w : tensor<32x32x32x8xbf16>, %c = %r : tensor<?x512xbf16>) attributes {input_layouts = [#panels, unit, unit], schedules = [#matrix]} -> (tensor<?x512xbf16>) {
+    %3 = weft.linear %a, %b layout fragments : (tensor<?x512xbf16>, tensor<32x32x32x8xbf16>) -> tensor<?x512xbf16>
     %4 = arith.addf %c, %3 : tensor<?x512xbf16>
     weft.yield %4 : tensor<?x512xbf16>
   }
@@ -54,7 +66,7 @@ func.func @layer(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["token
 // PROGRAM:     %[[SUMS:.*]]:2 = tile.fold {{.*}} init (%[[S:.*]] = %{{.*}} : tensor<8x128xf32>, %[[Q:.*]] = %{{.*}} : tensor<8x1xf32>)
 // PROGRAM:       arith.extf
 // PROGRAM:       %[[SQUARES:.*]] = tile.reduce add
-// PROGRAM:       %[[LHS:.*]] = arith.truncf
+// PROGRAM:       %[[LHS:.*]] = arith.mulf %{{.*}} : tensor<8x128xbf16>
 // PROGRAM:       tile.mma tensor %[[LHS]], %{{.*}}, %[[S]]
 // PROGRAM:       arith.addf %[[Q]], %[[SQUARES]]
 // PROGRAM:     %[[PARTS:.*]]:2 = tile.share %[[SUMS]]#0, %[[SUMS]]#1 round %{{.*}} : tensor<8x128xf32>, tensor<8x1xf32> -> tensor<8x32xf32>, tensor<8x32xf32>

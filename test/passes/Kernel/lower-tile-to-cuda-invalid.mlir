@@ -249,7 +249,7 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
       tile.wait_dependency
       %sum = arith.constant dense<0.0> : tensor<8x128xf32, #tile.accumulator>
       %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16>, %w: memref<128x128xbf16, #tile.fragments>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
-        // expected-error @below {{needs the input of multiplications in panels, or one row of 16-bit elements; found a view of type 'memref<8x128xbf16>'}}
+        // expected-error @below {{needs the input of multiplications in panels of a slot, or one row of 16-bit elements; found a view of type 'memref<8x128xbf16>'}}
         %a = tile.load %x[%zero, %zero] : memref<8x128xbf16> -> tensor<8x128xbf16>
         %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<128x128xbf16, #tile.fragments> -> tensor<128x128xbf16>
         %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32, #tile.accumulator>
@@ -274,8 +274,8 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
       %sum = arith.constant dense<0.0> : tensor<8x128xf32, #tile.accumulator>
       %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16, #tile.panels<columns = 128, stride = 136>>, %w: memref<128x128xbf16, #tile.fragments>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
         %a = tile.load %x[%zero, %zero] : memref<8x128xbf16, #tile.panels<columns = 128, stride = 136>> -> tensor<8x128xbf16>
-        // expected-error @below {{cannot be computed on fragments of a piece; expected loads of its parts, constants, tile.broadcast along rows and elementwise arithmetic in f32}}
-        %h = arith.mulf %a, %a : tensor<8x128xbf16>
+        // expected-error @below {{cannot be computed on fragments of a piece; expected loads of its parts, constants, tile.broadcast along rows, arithmetic in f32 and products of 16-bit numbers}}
+        %h = arith.addf %a, %a : tensor<8x128xbf16>
         %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<128x128xbf16, #tile.fragments> -> tensor<128x128xbf16>
         %m = tile.mma tensor %h, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32, #tile.accumulator>
         tile.yield %m : tensor<8x128xf32, #tile.accumulator>

@@ -65,21 +65,25 @@ tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.exten
   }
 }
 
-// A norm in front: fragments of the input are multiplied by the norm's weight
-// and packed again; each lane sums the squares of its own elements, which the
-// lanes of a group put together.
+// A norm in front: fragments of the input are multiplied by the norm's weight,
+// pair by pair; one of the column warps sums the squares, each lane those of its
+// own elements, which the lanes of a group put together. Both step warps leave
+// what they have of a sum.
 
 // CHECK-LABEL: cuda.kernel @norm arch "sm_90a"
 //       CHECK:     scf.for {{.*}} -> (vector<8xf32>, f32)
 //       CHECK:       %[[X:.*]] = cuda.load_matrix
-//       CHECK:       %[[B:.*]] = vector.bitcast %[[X]] : vector<4xi32> to vector<8xbf16>
-//       CHECK:       %[[F:.*]] = arith.extf %[[B]]
+//       CHECK:       %[[PAIR:.*]] = vector.extract %[[X]][0]
 // CHECK-COUNT-4:     cuda.load %{{.*}} : <i32, shared>, i32 -> i32
-//       CHECK:       arith.mulf %[[F]]
-// CHECK-COUNT-4:     cuda.pack bf16
+// CHECK-COUNT-4:     cuda.multiply_pairs bf16
 //       CHECK:       cuda.mma bf16
-//       CHECK:       math.fma
+//       CHECK:       %[[WARP:.*]] = arith.cmpi slt
+//       CHECK:       scf.if %[[WARP]] -> (f32) {
+//       CHECK:         %[[B:.*]] = vector.bitcast %{{.*}} : vector<4xi32> to vector<8xbf16>
+//       CHECK:         %[[F:.*]] = arith.extf %[[B]]
+//       CHECK:         math.fma
 //       CHECK:       cuda.mbarrier_arrive
+//       CHECK:     cuda.barrier id 1
 //       CHECK:     cuda.shuffle_xor %{{.*}} mask 1
 //       CHECK:     cuda.shuffle_xor %{{.*}} mask 2
 //       CHECK:     arith.divf
@@ -100,10 +104,8 @@ tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<
         %p = arith.mulf %f, %f : tensor<8x128xf32>
         %r = tile.reduce add %p : tensor<8x128xf32> -> tensor<8x1xf32>
         %h = tile.load %n[%c0, %k] : memref<1x512xbf16> -> tensor<1x128xbf16>
-        %g = arith.extf %h : tensor<1x128xbf16> to tensor<1x128xf32>
-        %e = tile.broadcast %g : tensor<1x128xf32> -> tensor<8x128xf32>
-        %t = arith.mulf %f, %e : tensor<8x128xf32>
-        %l = arith.truncf %t : tensor<8x128xf32> to tensor<8x128xbf16>
+        %e = tile.broadcast %h : tensor<1x128xbf16> -> tensor<8x128xbf16>
+        %l = arith.mulf %a, %e : tensor<8x128xbf16>
         %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<128x128xbf16>
         %m = tile.mma tensor %l, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32>
         %d = arith.addf %q, %r : tensor<8x1xf32>
@@ -113,6 +115,54 @@ tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<
       %o = arith.divf %part#0, %part#1 : tensor<8x128xf32>
       %half = arith.truncf %o : tensor<8x128xf32> to tensor<8x128xbf16>
       tile.store %half, %y[%c0, %c] rows %rows : tensor<8x128xbf16>, memref<?x512xbf16>
+    }
+    tile.return
+  }
+}
+
+// A row that the block keeps: a barrier stands between its store and the first
+// tile, and all rows of a fragment are this one.
+
+// CHECK-LABEL: cuda.kernel @resident arch "sm_90a"
+//       CHECK:     cuda.wait_dependency
+//       CHECK:     cuda.store %{{.*}} : bf16, <bf16, shared>
+//       CHECK:     cuda.barrier id 1 threads 256
+//       CHECK:     scf.for
+//       CHECK:       scf.for {{.*}} -> (vector<4xf32>)
+//       CHECK:         cuda.mbarrier_wait
+//       CHECK:         cuda.load_matrix
+// CHECK-COUNT-2:       cuda.mma bf16
+//       CHECK:       cuda.barrier id 1 threads 256
+//       CHECK:       cuda.store %{{.*}} : f32, <f32, shared>
+//       CHECK:       cuda.barrier id 1 threads 256
+// CHECK-COUNT-8:     cuda.load %{{.*}} : <f32, shared>, i32 -> f32
+#resident_schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 1, rows = 8, columns = 16, step = 256, slots = 12, ranges = 4, cluster = 1, column_warps = 1, step_warps = 8, resident_rows = 1>
+tile.program @resident symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"4", 1>] {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #resident_schedule, constants = array<i64: 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
+    %c128 = arith.constant 128 : index
+    %c256 = arith.constant 256 : index
+    %c512 = arith.constant 512 : index
+    %zero = arith.constant dense<0.0> : tensor<8x16xf32>
+    %begin = arith.muli %i, %c128 : index
+    %end = arith.addi %begin, %c128 : index
+    %all = tile.load %x[%c0, %c0] : memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>> -> tensor<1x512xbf16>
+    %kept = tile.scratch : memref<1x512xbf16>
+    tile.store %all, %kept[%c0, %c0] : tensor<1x512xbf16>, memref<1x512xbf16>
+    scf.for %c = %begin to %end step %c16 {
+      %d = arith.subi %c, %begin : index
+      %round = arith.divui %d, %c16 : index
+      %sum = tile.fold %k = %c0 to %c512 step %c256 merge add init (%s = %zero : tensor<8x16xf32>) {
+        %a = tile.load %kept[%c0, %k] rows %c1 : memref<1x512xbf16> -> tensor<8x256xbf16>
+        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<256x16xbf16>
+        %m = tile.mma tensor %a, %b, %s : tensor<8x256xbf16>, tensor<256x16xbf16>, tensor<8x16xf32>
+        tile.yield %m : tensor<8x16xf32>
+      }
+      %part = tile.share %sum round %round : tensor<8x16xf32> -> tensor<8x16xf32>
+      %half = arith.truncf %part : tensor<8x16xf32> to tensor<8x16xbf16>
+      tile.store %half, %y[%c0, %c] rows %rows : tensor<8x16xbf16>, memref<?x512xbf16>
     }
     tile.return
   }

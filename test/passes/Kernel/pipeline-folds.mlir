@@ -107,6 +107,59 @@ tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<
 
 // -----
 
+// What a block computes before its first tile it computes in the role that
+// multiplies; what it keeps is read by k, as a piece is by its number.
+
+// CHECK-LABEL: tile.program @resident
+//       CHECK:   %[[KEPT:.*]] = tile.scratch
+//       CHECK:   tile.channel slots 12 : <memref<16x256xbf16, #tile.fragments>>
+//       CHECK:   tile.role "math" warps 8 {
+//       CHECK:     tile.wait_dependency
+//       CHECK:     %[[ALL:.*]] = tile.load {{.*}} -> tensor<1x512xbf16>
+//       CHECK:     tile.store %[[ALL]], %[[KEPT]]
+//       CHECK:     scf.for %{{.*}} step
+//       CHECK:       scf.for %{{.*}} = %c0
+//       CHECK:         %[[K:.*]] = arith.muli %{{.*}}, %c256
+//       CHECK:         tile.consume {{.*}} (%[[W:.*]]: memref<16x256xbf16, #tile.fragments>)
+//       CHECK:           tile.load %[[W]]
+//       CHECK:           tile.load %[[KEPT]][%c0, %[[K]]]
+//       CHECK:   tile.role "load" warps 1 {
+//       CHECK:     tile.produce early
+//  CHECK-NEXT:       tile.copy constant
+#resident_schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 1, rows = 8, columns = 16, step = 256, slots = 12, ranges = 4, cluster = 1, column_warps = 1, step_warps = 8, resident_rows = 1>
+tile.program @resident symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"4", 1>] {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #resident_schedule, constants = array<i64: 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
+    %c128 = arith.constant 128 : index
+    %c256 = arith.constant 256 : index
+    %c512 = arith.constant 512 : index
+    %zero = arith.constant dense<0.0> : tensor<8x16xf32>
+    %begin = arith.muli %i, %c128 : index
+    %end = arith.addi %begin, %c128 : index
+    %all = tile.load %x[%c0, %c0] : memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>> -> tensor<1x512xbf16>
+    %kept = tile.scratch : memref<1x512xbf16>
+    tile.store %all, %kept[%c0, %c0] : tensor<1x512xbf16>, memref<1x512xbf16>
+    scf.for %c = %begin to %end step %c16 {
+      %d = arith.subi %c, %begin : index
+      %round = arith.divui %d, %c16 : index
+      %sum = tile.fold %k = %c0 to %c512 step %c256 merge add init (%s = %zero : tensor<8x16xf32>) {
+        %a = tile.load %kept[%c0, %k] rows %c1 : memref<1x512xbf16> -> tensor<8x256xbf16>
+        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<256x16xbf16>
+        %m = tile.mma tensor %a, %b, %s : tensor<8x256xbf16>, tensor<256x16xbf16>, tensor<8x16xf32>
+        tile.yield %m : tensor<8x16xf32>
+      }
+      %part = tile.share %sum round %round : tensor<8x16xf32> -> tensor<8x16xf32>
+      %half = arith.truncf %part : tensor<8x16xf32> to tensor<8x16xbf16>
+      tile.store %half, %y[%c0, %c] rows %rows : tensor<8x16xbf16>, memref<?x512xbf16>
+    }
+    tile.return
+  }
+}
+
+// -----
+
 // Kernels with other schedules stay as they are.
 
 // CHECK-LABEL: tile.kernel @plain

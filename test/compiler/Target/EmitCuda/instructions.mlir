@@ -132,7 +132,7 @@ cuda.kernel @memory arch "sm_80" threads 64 shared 4096
 // CHECK-NEXT:     const Vec<float, 4> acc1 = mma_f16(fragment, v, acc);
 // CHECK-NEXT:     state = acc1;
 // CHECK-NEXT:   }
-// CHECK-NEXT:   const Vec<int, 2> v = {pack_bf16(state[0], state[1]), pack_f16(state[0], state[1])};
+// CHECK-NEXT:   const Vec<int, 2> v = {multiply_pairs_bf16(pack_bf16(state[0], state[1]), 10), pack_f16(state[0], state[1])};
 // CHECK-NEXT:   const Vec<bf16, 4> v1 = bit_cast<Vec<bf16, 4>>(v);
 // CHECK-NEXT:   Vec<float, 4> v2;
 // CHECK-NEXT: #pragma unroll
@@ -165,7 +165,8 @@ cuda.kernel @matrices arch "sm_80" threads 32 shared 4096
   %y = vector.extract %sum[1] : f32 from vector<4xf32>
   %low = cuda.pack bf16 %x, %y
   %high = cuda.pack f16 %x, %y
-  %pairs = vector.from_elements %low, %high : vector<2xi32>
+  %product = cuda.multiply_pairs bf16 %low, %ten
+  %pairs = vector.from_elements %product, %high : vector<2xi32>
   %halves = vector.bitcast %pairs : vector<2xi32> to vector<4xbf16>
   %wide = arith.extf %halves : vector<4xbf16> to vector<4xf32>
   %turned = vector.shuffle %wide, %sum [0, 5, 2, 7] : vector<4xf32>, vector<4xf32>

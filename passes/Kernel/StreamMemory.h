@@ -1,0 +1,33 @@
+//===- StreamMemory.h - Shared memory of streaming kernels ------*- C++ -*-===//
+
+#ifndef WEFT_PASSES_KERNEL_STREAMMEMORY_H
+#define WEFT_PASSES_KERNEL_STREAMMEMORY_H
+
+#include "dialects/Tile/TileDialect.h"
+
+namespace weft::tile {
+
+/// Where the warps of a block add up a sum of a `tile.share`: f32
+/// [areas, rows, pitch].
+struct SumMemory {
+  int64_t rows, columns;
+  /// One for each step warp, or one that they add to in turn.
+  int64_t areas;
+
+  /// Elements between rows. Four more than there are columns put the rows that
+  /// a warp writes at once in different banks.
+  int64_t getPitch() const { return columns + 4; }
+  int64_t getAreaElements() const { return rows * getPitch(); }
+  int64_t getBytes() const {
+    return llvm::alignTo(4 * areas * getAreaElements(), 128);
+  }
+};
+
+/// Those of the sums of a share, [rows, columns] each.
+llvm::SmallVector<SumMemory>
+getSumMemory(llvm::ArrayRef<std::array<int64_t, 2>> sums, int64_t stepWarps,
+             int64_t cluster);
+
+} // namespace weft::tile
+
+#endif // WEFT_PASSES_KERNEL_STREAMMEMORY_H
