@@ -2,121 +2,15 @@
 
 #include "runtime/Llm/Tokenizer/RegexSyntax.h"
 
+#include "runtime/Llm/Tokenizer/RegexClasses.h"
 #include "runtime/Llm/Tokenizer/Unicode.h"
 
-#include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace weft::rt {
 
 namespace {
-
-// The bodies of classes, in PCRE2's spelling.
-constexpr std::string_view spaceItems =
-    R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
-constexpr std::string_view wordItems =
-    R"(\p{L}\p{Nl}\p{M}\p{Nd}\p{Pc}\x{24b6}-\x{24e9}\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})";
-/// Outside of brackets Oniguruma's \w also has the superscripts and fractions
-/// of Latin-1.
-constexpr std::string_view shorthandWordExtra =
-    R"(\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})";
-constexpr std::string_view hexItems = "0-9a-fA-F";
-
-struct Property {
-  std::string_view name; ///< Lower case, without spaces, '-' and '_'.
-  std::string_view items;
-};
-
-/// Property names of Oniguruma (POSIX brackets and long names of general
-/// categories) that PCRE2 10.42 lacks or understands differently.
-constexpr Property properties[] = {
-    {"alnum", R"(\p{Alphabetic}\p{Nd})"},
-    {"alpha", R"(\p{Alphabetic})"},
-    {"ascii", R"(\x{0}-\x{7f})"},
-    {"blank", R"(\p{Zs}\x{9})"},
-    {"cntrl", R"(\p{Cc})"},
-    {"digit", R"(\p{Nd})"},
-    {"lower", R"(\p{Lowercase})"},
-    {"punct", R"(\p{P}\p{S})"},
-    {"space", spaceItems},
-    {"upper", R"(\p{Uppercase})"},
-    {"xdigit", hexItems},
-    {"word", wordItems},
-    {"letter", R"(\p{L})"},
-    {"uppercaseletter", R"(\p{Lu})"},
-    {"lowercaseletter", R"(\p{Ll})"},
-    {"titlecaseletter", R"(\p{Lt})"},
-    {"casedletter", R"(\p{Lu}\p{Ll}\p{Lt})"},
-    {"modifierletter", R"(\p{Lm})"},
-    {"otherletter", R"(\p{Lo})"},
-    {"mark", R"(\p{M})"},
-    {"nonspacingmark", R"(\p{Mn})"},
-    {"spacingmark", R"(\p{Mc})"},
-    {"enclosingmark", R"(\p{Me})"},
-    {"number", R"(\p{N})"},
-    {"decimalnumber", R"(\p{Nd})"},
-    {"letternumber", R"(\p{Nl})"},
-    {"othernumber", R"(\p{No})"},
-    {"punctuation", R"(\p{P})"},
-    {"connectorpunctuation", R"(\p{Pc})"},
-    {"dashpunctuation", R"(\p{Pd})"},
-    {"openpunctuation", R"(\p{Ps})"},
-    {"closepunctuation", R"(\p{Pe})"},
-    {"initialpunctuation", R"(\p{Pi})"},
-    {"finalpunctuation", R"(\p{Pf})"},
-    {"otherpunctuation", R"(\p{Po})"},
-    {"symbol", R"(\p{S})"},
-    {"mathsymbol", R"(\p{Sm})"},
-    {"currencysymbol", R"(\p{Sc})"},
-    {"modifiersymbol", R"(\p{Sk})"},
-    {"othersymbol", R"(\p{So})"},
-    {"separator", R"(\p{Z})"},
-    {"spaceseparator", R"(\p{Zs})"},
-    {"lineseparator", R"(\p{Zl})"},
-    {"paragraphseparator", R"(\p{Zp})"},
-    {"other", R"(\p{C})"},
-    {"control", R"(\p{Cc})"},
-    {"format", R"(\p{Cf})"},
-    {"unassigned", R"(\p{Cn})"},
-    {"privateuse", R"(\p{Co})"},
-    {"surrogate", R"(\p{Cs})"},
-};
-
-/// Binary properties that both know; every other long name is a script.
-constexpr std::string_view binaryProperties[] = {
-    "alphabetic",
-    "any",
-    "asciihexdigit",
-    "caseignorable",
-    "cased",
-    "dash",
-    "defaultignorablecodepoint",
-    "diacritic",
-    "emoji",
-    "emojicomponent",
-    "emojimodifier",
-    "emojimodifierbase",
-    "emojipresentation",
-    "extendedpictographic",
-    "extender",
-    "graphemebase",
-    "graphemeextend",
-    "hexdigit",
-    "idcontinue",
-    "idstart",
-    "ideographic",
-    "joincontrol",
-    "lowercase",
-    "math",
-    "quotationmark",
-    "radical",
-    "unifiedideograph",
-    "uppercase",
-    "variationselector",
-    "whitespace",
-    "xidcontinue",
-    "xidstart",
-};
 
 /// Deeper nesting is refused; real patterns have two or three levels.
 constexpr int maxDepth = 32;
@@ -198,33 +92,14 @@ void addClass(CharSet &set, std::string_view items, bool negated) {
     set.items += items;
 }
 
-std::string shorthandWord() {
-  return std::string(wordItems) + std::string(shorthandWordExtra);
-}
-
 /// Adds what \s, \W and so on mean; false when `letter` is no such class.
 bool addShorthand(CharSet &set, char letter, bool inBrackets) {
-  switch (letter) {
-  case 's':
-  case 'S':
-    addClass(set, spaceItems, letter == 'S');
-    return true;
-  case 'w':
-  case 'W':
-    addClass(set, inBrackets ? std::string(wordItems) : shorthandWord(),
-             letter == 'W');
-    return true;
-  case 'd':
-  case 'D':
-    addClass(set, R"(\p{Nd})", letter == 'D');
-    return true;
-  case 'h':
-  case 'H':
-    addClass(set, hexItems, letter == 'H');
-    return true;
-  default:
-    return false;
-  }
+  const bool isUpper = letter >= 'A' && letter <= 'Z';
+  std::optional<std::string> items =
+      getShorthandItems(isUpper ? char(letter + 32) : letter, inBrackets);
+  if (items)
+    addClass(set, *items, isUpper);
+  return items.has_value();
 }
 
 /// Reads \p{...} or \P{...}; `at` is at the p.
@@ -243,21 +118,17 @@ Status Translator::property(CharSet &set) {
   for (char c : name)
     if (c != ' ' && c != '-' && c != '_')
       plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
-  for (const Property &entry : properties)
-    if (entry.name == plain) {
-      addClass(set, entry.items, negated);
-      return Status::ok();
-    }
+  if (std::optional<std::string_view> items = findPropertyItems(plain)) {
+    addClass(set, *items, negated);
+    return Status::ok();
+  }
   for (char c : plain)
     if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')))
       return fail("a property name with strange characters");
   // General categories, binary properties and scripts have the same names in
   // PCRE2, which rejects what it does not know. A script by its plain name is
   // its Script_Extensions there; Oniguruma means Script.
-  bool script =
-      plain.size() > 2 &&
-      std::find(std::begin(binaryProperties), std::end(binaryProperties),
-                plain) == std::end(binaryProperties);
+  bool script = plain.size() > 2 && !isBinaryProperty(plain);
   set.items += (negated ? "\\P{" : "\\p{") + std::string(script ? "sc:" : "") +
                plain + "}";
   return Status::ok();
@@ -424,13 +295,11 @@ Result<std::string> Translator::charClass(int depth) {
         return fail("'[:' without ':]'");
       std::string_view name = pattern.substr(at + 2, close - at - 2);
       bool negatedName = name.starts_with('^');
-      auto entry = std::find_if(std::begin(properties), std::end(properties),
-                                [&](const Property &p) {
-                                  return p.name == name.substr(negatedName);
-                                });
-      if (entry == std::end(properties))
+      std::optional<std::string_view> items =
+          findPropertyItems(name.substr(negatedName));
+      if (!items)
         return fail("an unknown POSIX bracket");
-      addClass(set, entry->items, negatedName);
+      addClass(set, *items, negatedName);
       at = close + 2;
     } else if (peek() == '[') {
       Result<std::string> inner = charClass(depth + 1);
@@ -474,7 +343,7 @@ Status Translator::escape() {
     emitAtom(set.text());
     return Status::ok();
   }
-  std::string word = "[" + shorthandWord() + "]";
+  std::string word = "[" + *getShorthandItems('w', false) + "]";
   std::string boundary =
       "(?<=" + word + ")(?!" + word + ")|(?<!" + word + ")(?=" + word + ")";
   switch (c) {
