@@ -128,6 +128,36 @@ TEST_F(GeneratorTest, SampledTextIsTheSameInABatch) {
   EXPECT_NE((*results)[0].ids, alone);
 }
 
+// Penalties count the ids of their own sequence: in batches of unequal prompts
+// each text is as alone, and another text without them.
+TEST_F(GeneratorTest, A33PenaltiesStayInTheirSequence) {
+  constexpr int64_t count = 15;
+  const std::vector<Ids> prompts = {{1}, kPrompt, {9, 9, 9, 9, 9, 9, 9, 2}};
+  const std::vector<SamplingOptions> samplings = {
+      {.temperature = 1, .repetitionPenalty = 5, .seed = 8},
+      {.temperature = 1, .presencePenalty = 3, .seed = 8},
+      {.temperature = 1, .frequencyPenalty = 2, .seed = 8}};
+  for (const SamplingOptions &sampling : samplings) {
+    make();
+    GenerationOptions options;
+    options.sampling = sampling;
+    options.maxTokens = count;
+    std::vector<GenerationRequest> requests;
+    std::vector<Ids> alone;
+    for (const Ids &prompt : prompts) {
+      alone.push_back(generate(start(prompt), count, options).ids);
+      requests.push_back({start(prompt), options, nullptr});
+      const GenerationOptions plain = {
+          .sampling = {.temperature = 1, .seed = 8}};
+      EXPECT_NE(generate(start(prompt), count, plain).ids, alone.back());
+    }
+    auto results = generator->generate(requests);
+    ASSERT_TRUE(results) << results.getStatus().getMessage();
+    for (size_t i = 0; i < prompts.size(); ++i)
+      EXPECT_EQ((*results)[i].ids, alone[i]) << i;
+  }
+}
+
 // Prompt of 5 ids, generate 4, append 3, generate 4: the same as one run on
 // the 12 ids.
 TEST_F(GeneratorTest, A39SecondTurnEqualsAFreshRun) {
