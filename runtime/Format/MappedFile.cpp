@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -138,4 +139,22 @@ std::string weft::rt::getFolder(const std::string &path) {
   if (slash == path.npos)
     return ".";
   return slash ? path.substr(0, slash) : "/";
+}
+
+Result<std::string> weft::rt::followLinks(const std::string &path) {
+  constexpr int maxLinks = 40; // As Linux itself.
+  std::string result = path;
+  for (int i = 0; i < maxLinks; ++i) {
+    std::string target(PATH_MAX, '\0');
+    const ssize_t length =
+        readlink(result.c_str(), target.data(), target.size());
+    // Whatever else is wrong with the path is found when it is used.
+    if (length <= 0)
+      return result;
+    target.resize(length);
+    result =
+        target.starts_with('/') ? target : getFolder(result) + "/" + target;
+  }
+  return Status::io("cannot open '" + path +
+                    "': too many levels of symbolic links");
 }

@@ -53,6 +53,11 @@ Status checkRelativePath(std::string_view path);
 /// The folder of a path: "." for a plain name.
 std::string getFolder(const std::string &path);
 
+/// The path behind symbolic links at its end, the last of which may point to
+/// nothing yet; the path itself if it is no link. Errors: Io for links that go
+/// in a circle.
+Result<std::string> followLinks(const std::string &path);
+
 } // namespace weft::rt
 
 #endif // WEFT_RUNTIME_FORMAT_MAPPEDFILE_H

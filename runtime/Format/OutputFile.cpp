@@ -74,8 +74,13 @@ template <typename Use> bool OutputFile::takeTemporaryName(Use use) {
   return false;
 }
 
-Result<OutputFile> OutputFile::create(const std::string &path, uint64_t size,
+Result<OutputFile> OutputFile::create(const std::string &name, uint64_t size,
                                       Naming naming) {
+  // A rename would replace a link instead of what it points to.
+  Result<std::string> followed = followLinks(name);
+  if (!followed)
+    return followed.getStatus();
+  const std::string &path = *followed;
   // A rename would replace a device or pipe of that name.
   struct stat info;
   if (!stat(path.c_str(), &info) && !S_ISREG(info.st_mode))

@@ -21,8 +21,9 @@ public:
   /// Whether to work without a name where the file system can, or never.
   enum class Naming { Late, Temporary };
 
-  /// Reserves `size` bytes (zeros). Errors: Io, with the sizes when the disk or
-  /// the process's file size limit is too small.
+  /// Reserves `size` bytes (zeros). A symbolic link at the end of `path` stays
+  /// and what it points to is written, as with other programs. Errors: Io, with
+  /// the sizes when the disk or the process's file size limit is too small.
   static Result<OutputFile> create(const std::string &path, uint64_t size,
                                    Naming naming = Naming::Late);
 

@@ -304,6 +304,56 @@ TEST_F(WriterTest, DevicesAndFoldersAreNotReplaced) {
       HasSubstr("is a folder"));
 }
 
+// Links stay, what they point to is written: as compilers do with -o.
+TEST_F(WriterTest, LinksAreWrittenThrough) {
+  namespace fs = std::filesystem;
+  fs::create_directories(folder / "store");
+  fs::create_symlink("store/b.weft", folder / "a.weft"); // To nothing yet.
+  fs::create_symlink(folder / "a.weft", folder / "store/c.weft");
+  for (const char *name : {"a.weft", "store/c.weft", "a.weft"}) {
+    for (bool external : {false, true}) {
+      writePlan(folder / name, makePlan(), external);
+      EXPECT_TRUE(fs::is_symlink(folder / "a.weft"));
+      EXPECT_TRUE(fs::is_symlink(folder / "store/c.weft"));
+      EXPECT_TRUE(fs::is_regular_file(folder / "store/b.weft"));
+      EXPECT_EQ(fs::exists(folder / "store/b.weights"), external);
+      // Weights lie beside the file; it opens under any of its names.
+      for (const char *opened : {"a.weft", "store/b.weft", "store/c.weft"}) {
+        auto artifact = Artifact::open(folder / opened);
+        ASSERT_TRUE(artifact) << artifact.getStatus().getMessage();
+        EXPECT_TRUE((*artifact)->verifyData()) << opened;
+      }
+      fs::remove(folder / "store/b.weights");
+    }
+  }
+  EXPECT_THAT(folder.list(), ElementsAre("a.weft", "store"));
+}
+
+TEST_F(WriterTest, AFailedWriteThroughALinkChangesNothing) {
+  namespace fs = std::filesystem;
+  writeFile(folder / "old", std::vector<std::byte>(3, std::byte{7}));
+  fs::create_symlink("old", folder / "a.weft");
+  {
+    FileSizeLimit limit(100);
+    EXPECT_FALSE(ArtifactWriter::create(folder / "a.weft", makePlan()));
+  }
+  (void)create(makePlan()); // Abandoned.
+  EXPECT_TRUE(fs::is_symlink(folder / "a.weft"));
+  EXPECT_EQ(readFile(folder / "old").size(), 3u);
+  EXPECT_THAT(folder.list(), ElementsAre("a.weft", "old"));
+}
+
+TEST_F(WriterTest, LinksInACircle) {
+  namespace fs = std::filesystem;
+  fs::create_symlink("b.weft", folder / "a.weft");
+  fs::create_symlink("a.weft", folder / "b.weft");
+  EXPECT_THAT(ArtifactWriter::create(folder / "a.weft", makePlan())
+                  .getStatus()
+                  .getMessage(),
+              HasSubstr("too many levels of symbolic links"));
+  EXPECT_FALSE(Artifact::open(folder / "a.weft"));
+}
+
 TEST_F(WriterTest, ParametersInAGivenFile) {
   const std::vector<std::byte> bytes(128, std::byte{42});
   writeFile(folder / "given.bin", bytes);
