@@ -4,6 +4,7 @@
 
 #include "dialects/Plan/PlanDialect.h"
 #include "dialects/Tile/TileDialect.h"
+#include "dialects/Weft/KeyCount.h"
 #include "dialects/Weft/WeftDialect.h"
 
 #include "mlir/Support/DebugStringHelper.h"
@@ -35,11 +36,6 @@ namespace {
 /// long as a session.
 bool isPerSession(StringRef symbol) { return symbol == "cache_blocks"; }
 
-/// Positions of a cache block per entry of the block table. The number of
-/// visible positions is data; in sizes of work it is taken as all that the
-/// block table can address.
-const char *const contextSymbol = "context";
-
 class PlanExporter {
 public:
   PlanExporter(ModuleOp module, std::string target,
@@ -57,6 +53,10 @@ public:
     for (auto entry : module.getOps<plan::EntryOp>())
       if (failed(addEntry(entry)))
         return failure();
+    // Key counts are numbered behind the symbols, which are all known now.
+    for (auto [op, entry] :
+         llvm::zip_equal(module.getOps<plan::EntryOp>(), plan.entries))
+      addCountedWork(op, entry);
     return std::move(plan);
   }
 
@@ -224,7 +224,7 @@ private:
         buffer.firstUse = it->second.first;
         buffer.lastUse = it->second.second;
       }
-      entry.commands.push_back(getCommand(launch, buffers));
+      entry.commands.push_back(getCommand(launch, entry, buffers));
       ++commands;
     }
     entry.workspaceBytes = toExpr(op.getWorkspace().value_or("0"));
@@ -273,7 +273,7 @@ private:
     return buffer;
   }
 
-  rt::Command getCommand(plan::LaunchOp launch,
+  rt::Command getCommand(plan::LaunchOp launch, const rt::Entry &entry,
                          const DenseMap<Value, uint32_t> &buffers) {
     rt::Command command;
     command.kind = rt::CommandKind::Launch;
@@ -297,9 +297,12 @@ private:
             {variant.getRows(), indices.lookup(variant.getProgram().getAttr()),
              getGrid(module.lookupSymbol<tile::ProgramOp>(variant.getProgram()),
                      arguments)});
-    llvm::StringMap<rt::Expr> context = getContext(launch);
-    command.flops = toExpr(launch.getFlops().value_or("0"), context);
-    command.bytes = toExpr(launch.getBytes().value_or("0"), context);
+    llvm::StringMap<rt::Expr> most;
+    for (StringRef text : getCosts(launch))
+      for (const KeyCountSymbol &symbol : getKeyCounts(text))
+        most[symbol.name] = getMostKeys(symbol.count.kind, launch, entry);
+    command.flops = toExpr(getCosts(launch)[0], most);
+    command.bytes = toExpr(getCosts(launch)[1], most);
     return command;
   }
 
@@ -317,18 +320,88 @@ private:
     return grid ? *grid : rt::Expr::constant(1);
   }
 
-  /// The symbol `context` of costs: positions that a block table can address,
+  //===--------------------------------------------------------------------===//
+  // Work
+  //===--------------------------------------------------------------------===//
+
+  struct KeyCountSymbol {
+    std::string name;
+    KeyCount count;
+  };
+
+  static std::array<StringRef, 2> getCosts(plan::LaunchOp launch) {
+    return {launch.getFlops().value_or("0"), launch.getBytes().value_or("0")};
+  }
+
+  /// Those that a cost depends on, once each.
+  static std::vector<KeyCountSymbol> getKeyCounts(StringRef cost) {
+    llvm::MapVector<StringRef, KeyCount> counts;
+    std::optional<Polynomial> polynomial = Polynomial::parse(cost);
+    if (polynomial)
+      for (const auto &[monomial, coefficient] : polynomial->getTerms())
+        for (StringRef name : monomial)
+          if (std::optional<KeyCount> count = KeyCount::parse(name))
+            counts.insert({name, *count});
+    std::vector<KeyCountSymbol> result;
+    for (const auto &[name, count] : counts)
+      result.push_back({name.str(), count});
+    return result;
+  }
+
+  /// An input of the step entry's contract (docs/architecture.md).
+  static uint32_t findInput(const rt::Entry &entry, StringRef name) {
+    for (auto [index, buffer] : llvm::enumerate(entry.buffers))
+      if (buffer.kind == rt::BufferKind::Input && buffer.name == name)
+        return index;
+    return rt::KeyCount::noBuffer;
+  }
+
+  /// At most: every token sees all positions that a block table can address,
   /// or without one all tokens.
-  llvm::StringMap<rt::Expr> getContext(plan::LaunchOp launch) {
-    llvm::StringMap<rt::Expr> substitutes;
-    if (launch.getSymbols().size() > 1)
-      substitutes[contextSymbol] =
-          toExpr(cast<StringAttr>(launch.getSymbols()[1]).getValue()) *
-          rt::Expr::constant(blockSize());
-    else
-      substitutes[contextSymbol] =
-          toExpr(cast<StringAttr>(launch.getSymbols()[0]).getValue());
-    return substitutes;
+  rt::Expr getMostKeys(KeyCount::Kind kind, plan::LaunchOp launch,
+                       const rt::Entry &entry) {
+    rt::Expr tokens =
+        toExpr(cast<StringAttr>(launch.getSymbols()[0]).getValue());
+    uint32_t table = findInput(entry, "block_table");
+    if (table == rt::KeyCount::noBuffer)
+      return kind == KeyCount::Kind::Seen ? tokens * tokens : tokens;
+    const std::vector<rt::Expr> &shape = entry.buffers[table].shape;
+    return (kind == KeyCount::Kind::Seen ? tokens : shape[0]) * shape[1] *
+           rt::Expr::constant(blockSize());
+  }
+
+  /// The work of commands that depends on the keys of a run.
+  void addCountedWork(plan::EntryOp op, rt::Entry &entry) {
+    const uint32_t positions = findInput(entry, "positions"),
+                   starts = findInput(entry, "sequence_starts"),
+                   lengths = findInput(entry, "context_lengths");
+    if (positions == rt::KeyCount::noBuffer || starts == rt::KeyCount::noBuffer)
+      return;
+    llvm::StringMap<rt::Expr> numbers;
+    for (auto [launch, command] : llvm::zip_equal(
+             op.getBody().front().getOps<plan::LaunchOp>(), entry.commands)) {
+      bool isCounted = false;
+      for (StringRef cost : getCosts(launch))
+        for (const KeyCountSymbol &symbol : getKeyCounts(cost)) {
+          isCounted = true;
+          if (!numbers
+                   .try_emplace(symbol.name,
+                                rt::Expr::symbol(plan.symbols.size() +
+                                                 entry.keyCounts.size()))
+                   .second)
+            continue;
+          const KeyCount &count = symbol.count;
+          entry.keyCounts.push_back(
+              {count.kind == KeyCount::Kind::Seen ? rt::KeyCount::Kind::Seen
+                                                  : rt::KeyCount::Kind::Read,
+               count.isCausal, static_cast<uint64_t>(count.window), positions,
+               starts, lengths});
+        }
+      if (!isCounted)
+        continue;
+      command.countedFlops = toExpr(getCosts(launch)[0], numbers);
+      command.countedBytes = toExpr(getCosts(launch)[1], numbers);
+    }
   }
 
   /// Positions of a cache block: the innermost dimension of a key cache.

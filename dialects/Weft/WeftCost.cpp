@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Weft/KeyCount.h"
 #include "dialects/Weft/WeftDialect.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -137,6 +138,12 @@ Polynomial CacheAppendOp::getBytes(DimFn dims) {
   return countBytes(dims, getInput()) + countBytes(dims, getSlots()) + written;
 }
 
+static Polynomial countKeys(AttentionOp op, KeyCount::Kind kind) {
+  KeyCount count = {kind, op.getCausal(),
+                    static_cast<int64_t>(op.getWindow().value_or(0))};
+  return Polynomial::symbol(count.getSymbol());
+}
+
 /// Scores and weighted values are 4 FLOPs per element of a head and visible
 /// key; each score is also scaled, compared, shifted, exponentiated and
 /// summed, and divided, passed through tanh and multiplied by a cap. Each
@@ -144,13 +151,12 @@ Polynomial CacheAppendOp::getBytes(DimFn dims) {
 Polynomial AttentionOp::getFlops(DimFn dims) {
   int64_t perScore = 4 * getHeadSize() + 5 + (getSoftcap() ? 3 : 0);
   Polynomial scores =
-      dims(getQuery(), 0) * dims(getQuery(), 1) * Polynomial::symbol("context");
+      dims(getQuery(), 1) * countKeys(*this, KeyCount::Kind::Seen);
   return scores * Polynomial(perScore) + countElements(dims, getResult());
 }
 
 /// A sequence's keys and values are read once for all tokens of the step. From
-/// a cache that is at least what one token sees, `context` positions of every
-/// sequence; without one, every row.
+/// a cache that is what at least one of them sees; without one, every row.
 Polynomial AttentionOp::getBytes(DimFn dims) {
   Polynomial sum;
   for (Value operand : getOperands())
@@ -162,9 +168,7 @@ Polynomial AttentionOp::getBytes(DimFn dims) {
   int64_t perPosition =
       getKeyHeads() * getHeadSize() *
       (getElementBytes(getKey()) + getElementBytes(getValue()));
-  Polynomial positions =
-      dims(getContextLengths(), 0) * Polynomial::symbol("context");
-  return sum + positions * Polynomial(perPosition);
+  return sum + countKeys(*this, KeyCount::Kind::Read) * Polynomial(perPosition);
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,8 +10,11 @@ def Weft_CostInterface : OpInterface<"CostInterface"> {
   let cppNamespace = "::weft";
   let description = [{
     The work that an operation must do on any machine, as polynomials over the
-    names of the dynamic dimensions (`tokens`, `logits`, ...). Sizes that are
-    data (context lengths) enter as the symbol `context`.
+    names of the dynamic dimensions (`tokens`, `logits`, ...). How many keys
+    attention sees is data; it enters as a symbol of its own (KeyCount.h):
+    `seen_keys` is the sum over the tokens of the keys that each sees,
+    `read_keys` the sum over the sequences of those that any token sees. A suffix
+    tells other masks than the causal one: `.both_sides`, `.window_512`.
   }];
   let methods = [
     InterfaceMethod<[{

@@ -30,7 +30,7 @@ struct CommandEvent {
   std::span<const int64_t> bufferBytes;
   /// Values of all symbols of the plan, for evaluating shapes.
   std::span<const int64_t> symbols;
-  int64_t grid, flops, bytes;
+  int64_t grid, flops, bytes; ///< Work as the keys of this run make it.
   /// Nanoseconds of a clock that never goes back (std::chrono::steady_clock).
   int64_t beginTime, endTime;
   Stream &stream; ///< That the entry runs on.

@@ -2,6 +2,7 @@
 
 #include "runtime/Exec/CommandList.h"
 
+#include "runtime/Exec/KeyCounts.h"
 #include "runtime/Format/Verify.h"
 
 #include <algorithm>
@@ -21,6 +22,7 @@ CommandList::create(Program &program, const Entry &entry, Stream &stream,
 CommandList::CommandList(Program &program, const Entry &entry, Stream &stream)
     : program(program), entry(entry), stream(stream),
       symbols(program.getPlan().symbols.size()),
+      values(symbols.size() + entry.keyCounts.size()),
       bufferData(entry.buffers.size()), bufferBytes(entry.buffers.size()),
       steps(entry.commands.size()) {
   size_t argumentCount = 0, symbolCount = 0;
@@ -221,6 +223,20 @@ Status CommandList::nameEntry(const Status &status) const {
                                                "': " + status.getMessage());
 }
 
+void CommandList::countKeys(const Binder &binder) {
+  auto getInput = [&](uint32_t index) -> std::span<const int32_t> {
+    if (index == KeyCount::noBuffer)
+      return {};
+    return {static_cast<const int32_t *>(binder.getData(index)),
+            size_t(bufferBytes[index]) / sizeof(int32_t)};
+  };
+  auto value = std::ranges::copy(symbols, values.begin()).out;
+  for (const KeyCount &count : entry.keyCounts)
+    *value++ = rt::countKeys(count, {getInput(count.positions),
+                                     getInput(count.sequenceStarts),
+                                     getInput(count.sequenceLengths)});
+}
+
 Status CommandList::callHooks(uint32_t index, int64_t beginTime,
                               int64_t endTime,
                               std::span<const RegisteredHook> hooks) {
@@ -229,9 +245,12 @@ Status CommandList::callHooks(uint32_t index, int64_t beginTime,
   const Step &step = steps[index];
   if (command.kind == CommandKind::Launch)
     target = program.getKernel(step.kernel).getTarget();
-  CommandEvent event{program.getPlan(), entry,     index,      command,
-                     step.kernel,       target,    bufferData, bufferBytes,
-                     symbols,           step.grid, step.flops, step.bytes,
+  Result<Work> work = evaluateWork(command, values);
+  if (!work)
+    return nameCommand(index, work.getStatus());
+  CommandEvent event{program.getPlan(), entry,     index,       command,
+                     step.kernel,       target,    bufferData,  bufferBytes,
+                     symbols,           step.grid, work->flops, work->bytes,
                      beginTime,         endTime,   stream};
   for (const RegisteredHook &hook : hooks)
     if (Status status = hook.function(event); !status)
@@ -337,6 +356,8 @@ Status CommandList::run(const Binder &binder,
     }
     fillArguments();
   }
+  if (!hooks.empty())
+    countKeys(binder);
   Status status = !hooks.empty()       ? runWatched(hooks)
                   : stream.canRecord() ? issueRecorded()
                                        : issueAll();

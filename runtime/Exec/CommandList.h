@@ -56,11 +56,14 @@ private:
   struct Step {
     uint32_t firstArgument = 0, firstSymbol = 0;
     uint32_t kernel = 0; ///< Launch: that of the variant for these sizes.
+    /// Work at most, by the sizes alone.
     int64_t grid = 0, flops = 0, bytes = 0;
   };
 
   Status resolveBuffer(uint32_t index, const SessionMemory &memory);
   Status resolveStep(uint32_t index);
+  /// Fills the key counts from the inputs of this run.
+  void countKeys(const Binder &binder);
   Status createStaging(const SymbolLimits &limits);
   void fillArguments();
   Status issueStep(uint32_t index);
@@ -87,7 +90,9 @@ private:
   std::unique_ptr<Staging> staging; ///< Null on devices with host memory.
   RecordingCache recordings;
   bool resolved = false;
-  std::vector<int64_t> symbols;
+  /// Of the plan's symbols; for what a hook is told, the entry's key counts are
+  /// behind them in `values`.
+  std::vector<int64_t> symbols, values;
   std::vector<void *> bufferData;
   std::vector<int64_t> bufferBytes;
   std::vector<Step> steps;

@@ -22,7 +22,7 @@ constexpr Tag magic = {'W', 'E', 'F', 'T'};
 /// A reader refuses a greater major version. A greater minor version only adds
 /// optional sections.
 constexpr uint16_t versionMajor = 2;
-constexpr uint16_t versionMinor = 1;
+constexpr uint16_t versionMinor = 2;
 
 constexpr size_t targetCapacity = 32;
 constexpr uint32_t maxSections = 64;

@@ -42,3 +42,13 @@ DTypeInfo getInfo(DType type) {
 size_t weft::rt::getByteSize(DType type) { return getInfo(type).byteSize; }
 
 const char *weft::rt::getName(DType type) { return getInfo(type).name; }
+
+std::string weft::rt::getName(const KeyCount &count) {
+  std::string name =
+      count.kind == KeyCount::Kind::Seen ? "seen_keys" : "read_keys";
+  if (!count.isCausal)
+    name += ".both_sides";
+  if (count.window)
+    name += ".window_" + std::to_string(count.window);
+  return name;
+}

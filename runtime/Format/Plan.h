@@ -169,16 +169,48 @@ struct Command {
   uint32_t kernel = 0;
   /// Launch: arguments in order. Copy: source, destination. Fill: destination.
   std::vector<uint32_t> buffers;
-  std::vector<Expr> symbols;     ///< Launch: the kernel's symbol arguments.
-  Expr grid;                     ///< Launch: number of independent work items.
-  Expr flops, bytes;             ///< Work and minimum traffic, for reports.
+  std::vector<Expr> symbols; ///< Launch: the kernel's symbol arguments.
+  Expr grid;                 ///< Launch: number of independent work items.
+  /// Work and minimum traffic, for reports: at most, where they follow from
+  /// the data of a run.
+  Expr flops, bytes;
   std::vector<Variant> variants; ///< Launch: by ascending limit.
+  /// Work and traffic exactly where they follow from data: over Plan::symbols
+  /// and, behind them, the numbers of Entry::keyCounts. Both or neither are
+  /// empty.
+  Expr countedFlops = {}, countedBytes = {};
 };
+
+/// A number of keys that attention works on. It is no symbol because it follows
+/// from the data of a run, the positions of its tokens, and no size depends on
+/// it. A token at position p of a sequence of n positions sees the keys from
+/// max(0, p - window + 1), without a window from 0, to p if `isCausal`, else to
+/// n - 1.
+struct KeyCount {
+  enum class Kind : uint8_t {
+    Seen = 1, ///< Sum over the tokens: scores of one head.
+    Read = 2, ///< Sum over the sequences of the keys that some token sees.
+  };
+  static constexpr uint32_t noBuffer = UINT32_MAX;
+
+  Kind kind = Kind::Seen;
+  bool isCausal = false;
+  uint64_t window = 0; ///< 0: none.
+  /// Buffers of the entry, i32 inputs: position of each token; first token of
+  /// each sequence and the number of all; length of each sequence (noBuffer: as
+  /// long as its tokens).
+  uint32_t positions = 0, sequenceStarts = 0, sequenceLengths = noBuffer;
+
+  bool operator==(const KeyCount &) const = default;
+};
+/// "seen_keys", "read_keys.window_512", ...
+std::string getName(const KeyCount &count);
 
 /// A function that a session can run.
 struct Entry {
   std::string name;
   std::vector<uint32_t> symbols; ///< Indices into Plan::symbols.
+  std::vector<KeyCount> keyCounts;
   std::vector<Buffer> buffers;
   std::vector<Command> commands;
   Expr workspaceBytes;  ///< Size of the arena for all Temp buffers.

@@ -20,7 +20,8 @@ using layout::SectionRow;
 /// What the tags mean to this reader.
 constexpr std::string_view neededTags[] = {"META", "SIGN", "PARM", "KERN",
                                            "CODE", "BUFS", "CMDS"};
-constexpr std::string_view otherTags[] = {"DATA", "VARI", "TOKN", "DBUG"};
+constexpr std::string_view otherTags[] = {"DATA", "VARI", "WORK", "TOKN",
+                                          "DBUG"};
 
 std::string printTag(const layout::Tag &tag) {
   std::string text;
@@ -197,6 +198,7 @@ private:
     read("BUFS", [&](S &s) { transferBuffers(s, plan); });
     read("CMDS", [&](S &s) { transferCommands(s, plan); });
     read("VARI", [&](S &s) { transferVariants(s, plan); });
+    read("WORK", [&](S &s) { transferWork(s, plan); });
     read("TOKN", [&](S &s) { transferTokenizer(s, plan); });
     read("DBUG", [&](S &s) { transferDebug(s, plan); });
     return status ? attachCode(ranges) : status;
@@ -304,10 +306,14 @@ Result<std::unique_ptr<Artifact>> Artifact::open(const std::string &path) {
   Result<MappedFile> opened = MappedFile::open(path);
   if (!opened)
     return opened.getStatus();
+  // External files lie beside the file, not beside a link to it.
+  Result<std::string> file = followLinks(path);
+  if (!file)
+    return file.getStatus();
   auto mapping = std::make_shared<const MappedFile>(opened.take());
   const std::span<const std::byte> bytes = mapping->getBytes();
   return load(std::make_unique<MappedArtifact>(bytes, std::move(mapping),
-                                               getFolder(path)),
+                                               getFolder(*file)),
               "'" + path + "'");
 }
 

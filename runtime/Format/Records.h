@@ -63,6 +63,11 @@ template <typename S> void transfer(S &s, Variant &x) {
   s(x.limit, x.kernel, x.grid);
 }
 
+template <typename S> void transfer(S &s, KeyCount &x) {
+  s(x.kind, x.isCausal, x.window, x.positions, x.sequenceStarts,
+    x.sequenceLengths);
+}
+
 template <typename S> void transfer(S &s, Command &x) {
   s(x.kind, x.label, x.kernel, x.buffers, x.symbols, x.grid, x.flops, x.bytes);
 }
@@ -118,6 +123,16 @@ template <typename S> void transferVariants(S &s, Plan &plan) {
   for (Entry &entry : plan.entries)
     for (Command &command : entry.commands)
       s(command.variants);
+}
+
+/// Key counts of every entry, then two expressions per command. Without the
+/// section the work of attention is known as an upper bound only.
+template <typename S> void transferWork(S &s, Plan &plan) {
+  for (Entry &entry : plan.entries) {
+    s(entry.keyCounts);
+    for (Command &command : entry.commands)
+      s(command.countedFlops, command.countedBytes);
+  }
 }
 
 template <typename S> void transferTokenizer(S &s, Plan &plan) {

@@ -3,97 +3,19 @@
 #include "runtime/Format/Verify.h"
 #include "runtime/Format/Layout.h"
 #include "runtime/Format/MappedFile.h"
+#include "runtime/Format/VerifyParts.h"
 
 #include <algorithm>
 #include <cmath>
 #include <unordered_set>
 
 using namespace weft::rt;
+using namespace weft::rt::verify;
 
 namespace {
 
 constexpr size_t maxSymbols = 256;
 constexpr size_t maxEntries = 256;
-constexpr size_t maxRank = 16;
-constexpr size_t maxNameBytes = 1024;
-
-template <typename... T> std::string concat(const T &...parts) {
-  std::string text;
-  auto add = [&](const auto &part) {
-    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(part)>>)
-      text += std::to_string(part);
-    else
-      text += part;
-  };
-  (add(parts), ...);
-  return text;
-}
-
-template <typename... T> Status corrupt(const T &...parts) {
-  return Status::corrupt(concat(parts...));
-}
-
-/// Calls `check` for each element until one fails.
-template <typename List, typename Check>
-Status forEach(const List &list, Check check) {
-  for (const auto &item : list)
-    if (Status status = check(item); !status)
-      return status;
-  return Status::ok();
-}
-
-/// The names of one kind of thing: valid text and all different.
-class Names {
-public:
-  explicit Names(const char *kind) : kind(kind) {}
-
-  Status add(const std::string &name) {
-    if (name.empty())
-      return corrupt("a ", kind, " has no name");
-    if (name.size() > maxNameBytes)
-      return corrupt("the name of a ", kind, " has ", name.size(),
-                     " bytes, at most ", maxNameBytes, " are allowed");
-    if (!isUtf8(name))
-      return corrupt("the name of a ", kind, " is not UTF-8 text");
-    if (!seen.insert(name).second)
-      return corrupt("two ", kind, "s are named '", name, "'");
-    return Status::ok();
-  }
-
-private:
-  const char *kind;
-  std::unordered_set<std::string_view> seen;
-};
-
-Status checkText(const std::string &text, const char *what) {
-  return isUtf8(text) ? Status::ok() : corrupt(what, " is not UTF-8 text");
-}
-
-/// Which symbols an expression may use, and what it is for in messages.
-struct ExprScope {
-  const Plan &plan;
-  std::vector<bool> allowed;
-  std::string where;
-
-  Status check(const Expr &expr, const char *what) const {
-    if (Status status = expr.verify(plan.symbols.size()); !status)
-      return corrupt("the ", what, " of ", where, ": ", status.getMessage());
-    return forEach(expr.getOps(), [&](const ExprOp &op) {
-      if (op.kind == ExprOp::Kind::Symbol && !allowed[op.value])
-        return corrupt("the ", what, " of ", where, " uses the symbol '",
-                       plan.symbols[op.value].name,
-                       "', which has no value there");
-      return Status::ok();
-    });
-  }
-
-  Status checkShape(const std::vector<Expr> &shape) const {
-    if (shape.size() > maxRank)
-      return corrupt(where, " has rank ", shape.size(), ", at most ", maxRank,
-                     " is allowed");
-    return forEach(shape, [&](const Expr &dim) { return check(dim, "shape"); });
-  }
-};
 
 class Verifier {
 public:
@@ -223,16 +145,9 @@ private:
     return Status::ok();
   }
 
-  ExprScope makeScope(std::string where) {
-    ExprScope scope{plan, {}, std::move(where)};
-    for (const Symbol &symbol : plan.symbols)
-      scope.allowed.push_back(symbol.perSession);
-    return scope;
-  }
-
   Status checkStates() {
     Names names("state");
-    ExprScope scope = makeScope("");
+    ExprScope scope(plan, "");
     return forEach(plan.states, [&](const State &state) {
       if (Status status = names.add(state.name); !status)
         return status;
@@ -315,7 +230,7 @@ private:
     for (const Entry &entry : plan.entries) {
       if (Status status = names.add(entry.name); !status)
         return status;
-      if (Status status = checkEntry(entry); !status)
+      if (Status status = checkEntry(plan, entry); !status)
         return status;
     }
     const auto samples = sampleSymbols(plan);
@@ -326,185 +241,6 @@ private:
         if (Status status = verifyWorkspace(plan, entry, symbols);
             !status && status.getCode() != StatusCode::LimitExceeded)
           return status;
-    return Status::ok();
-  }
-
-  Status checkEntry(const Entry &entry) {
-    const std::string where = "entry '" + entry.name + "'";
-    ExprScope scope = makeScope(where);
-    std::unordered_set<uint32_t> own;
-    for (uint32_t index : entry.symbols) {
-      if (index >= plan.symbols.size())
-        return corrupt(where, " uses symbol ", index, ", the plan has only ",
-                       plan.symbols.size());
-      if (!own.insert(index).second)
-        return corrupt(where, " lists the symbol '", plan.symbols[index].name,
-                       "' twice");
-      scope.allowed[index] = true;
-    }
-    for (const Expr *size : {&entry.workspaceBytes, &entry.lowerBoundBytes})
-      if (Status status = scope.check(*size, "workspace size"); !status)
-        return status;
-
-    Names names("buffer");
-    for (const Buffer &buffer : entry.buffers) {
-      if (Status status = names.add(buffer.name); !status)
-        return corrupt(where, ": ", status.getMessage());
-      scope.where = where + ", buffer '" + buffer.name + "'";
-      if (Status status = checkBuffer(entry, buffer, scope); !status)
-        return status;
-    }
-    for (size_t i = 0; i < entry.commands.size(); ++i) {
-      const Command &command = entry.commands[i];
-      if (command.label.size() > maxNameBytes || !isUtf8(command.label))
-        return corrupt(where, ", command ", i,
-                       ": the label is too long or not UTF-8 text");
-      scope.where = concat(where, ", command ", i, " ('", command.label, "')");
-      if (Status status = checkCommand(entry, i, scope); !status)
-        return status;
-    }
-    return Status::ok();
-  }
-
-  Status checkBuffer(const Entry &entry, const Buffer &buffer,
-                     const ExprScope &scope) {
-    if (!getByteSize(buffer.dtype))
-      return corrupt(scope.where, " has an unknown element type");
-    if (Status status = scope.checkShape(buffer.shape); !status)
-      return status;
-    switch (buffer.kind) {
-    case BufferKind::Input:
-    case BufferKind::Output:
-      return Status::ok();
-    case BufferKind::State: {
-      if (buffer.index >= plan.states.size())
-        return corrupt(scope.where, " is state ", buffer.index,
-                       ", the plan has only ", plan.states.size());
-      const State &state = plan.states[buffer.index];
-      if (buffer.dtype != state.dtype || buffer.shape != state.shape)
-        return corrupt(scope.where,
-                       " differs in type or shape from its state '", state.name,
-                       "'");
-      return Status::ok();
-    }
-    case BufferKind::Param: {
-      if (buffer.index >= plan.params.size())
-        return corrupt(scope.where, " is parameter ", buffer.index,
-                       ", the plan has only ", plan.params.size());
-      return checkParamBuffer(buffer, plan.params[buffer.index], scope);
-    }
-    case BufferKind::Temp:
-      if (buffer.firstUse > buffer.lastUse ||
-          buffer.lastUse >= entry.commands.size())
-        return corrupt(scope.where, " lives from command ", buffer.firstUse,
-                       " to ", buffer.lastUse, ", the entry has ",
-                       entry.commands.size(), " commands");
-      return scope.check(buffer.offset, "offset");
-    }
-    return corrupt(scope.where, " is of an unknown kind ",
-                   static_cast<int>(buffer.kind));
-  }
-
-  /// A buffer may show the stored bytes with another shape, not with another
-  /// element type, and never more bytes than there are.
-  Status checkParamBuffer(const Buffer &buffer, const Param &param,
-                          const ExprScope &scope) {
-    if (buffer.dtype != param.dtype)
-      return corrupt(scope.where, " has type ", getName(buffer.dtype),
-                     ", its parameter '", param.name, "' has ",
-                     getName(param.dtype));
-    for (const Expr &dim : buffer.shape)
-      if (!dim.isConstant())
-        return corrupt(scope.where,
-                       " is a parameter, but its shape is not constant");
-    Result<int64_t> bytes = evaluateByteSize(buffer.shape, buffer.dtype, {});
-    if (!bytes)
-      return corrupt(scope.where, ": ", bytes.getStatus().getMessage());
-    if (static_cast<uint64_t>(*bytes) > param.size)
-      return corrupt(scope.where, " has ", *bytes, " bytes, its parameter '",
-                     param.name, "' only ", param.size);
-    return Status::ok();
-  }
-
-  /// A kernel that a launch may run takes what the launch gives.
-  Status checkKernel(const Command &command, uint32_t index,
-                     const ExprScope &scope) {
-    if (index >= plan.kernels.size())
-      return corrupt(scope.where, " launches kernel ", index,
-                     ", the plan has only ", plan.kernels.size());
-    const Kernel &kernel = plan.kernels[index];
-    if (command.buffers.size() != kernel.bufferCount ||
-        command.symbols.size() != kernel.symbolCount)
-      return corrupt(scope.where, " gives ", command.buffers.size(),
-                     " buffers and ", command.symbols.size(),
-                     " symbols to the kernel '", kernel.name, "', which takes ",
-                     kernel.bufferCount, " and ", kernel.symbolCount);
-    return Status::ok();
-  }
-
-  Status checkCommand(const Entry &entry, size_t position,
-                      const ExprScope &scope) {
-    const Command &command = entry.commands[position];
-    for (uint32_t index : command.buffers) {
-      if (index >= entry.buffers.size())
-        return corrupt(scope.where, " uses buffer ", index,
-                       ", the entry has only ", entry.buffers.size());
-      const Buffer &buffer = entry.buffers[index];
-      if (buffer.kind == BufferKind::Temp &&
-          (position < buffer.firstUse || position > buffer.lastUse))
-        return corrupt(scope.where, " uses the buffer '", buffer.name,
-                       "', which lives only from command ", buffer.firstUse,
-                       " to ", buffer.lastUse);
-    }
-    for (const Expr &symbol : command.symbols)
-      if (Status status = scope.check(symbol, "symbol argument"); !status)
-        return status;
-    for (const Expr *expr : {&command.grid, &command.flops, &command.bytes})
-      if (Status status = scope.check(*expr, "grid or cost"); !status)
-        return status;
-
-    switch (command.kind) {
-    case CommandKind::Launch: {
-      if (Status status = checkKernel(command, command.kernel, scope); !status)
-        return status;
-      if (!command.variants.empty() && command.symbols.empty())
-        return corrupt(scope.where, " has variants, but no rows to choose by");
-      int64_t before = 0;
-      for (const Variant &variant : command.variants) {
-        if (variant.limit <= before)
-          return corrupt(scope.where, " has variants whose limits ", before,
-                         " and ", variant.limit, " do not ascend");
-        before = variant.limit;
-        if (Status status = checkKernel(command, variant.kernel, scope);
-            !status)
-          return status;
-        if (Status status = scope.check(variant.grid, "grid"); !status)
-          return status;
-      }
-      return Status::ok();
-    }
-    case CommandKind::Copy:
-      if (command.buffers.size() != 2)
-        return corrupt(scope.where, " copies with ", command.buffers.size(),
-                       " buffers, expected a source and a destination");
-      return checkWritable(entry, command.buffers[1], scope);
-    case CommandKind::Fill:
-      if (command.buffers.size() != 1 || command.kernel > 255)
-        return corrupt(scope.where, " fills ", command.buffers.size(),
-                       " buffers with ", command.kernel,
-                       ", expected one buffer and a byte");
-      return checkWritable(entry, command.buffers[0], scope);
-    }
-    return corrupt(scope.where, " is of an unknown kind ",
-                   static_cast<int>(command.kind));
-  }
-
-  Status checkWritable(const Entry &entry, uint32_t index,
-                       const ExprScope &scope) {
-    const Buffer &buffer = entry.buffers[index];
-    if (buffer.kind == BufferKind::Input || buffer.kind == BufferKind::Param)
-      return corrupt(scope.where, " writes to '", buffer.name,
-                     "', which is an input or a parameter");
     return Status::ok();
   }
 

@@ -66,6 +66,12 @@ bool hasVariants(const Plan &plan) {
   });
 }
 
+bool hasKeyCounts(const Plan &plan) {
+  return std::ranges::any_of(plan.entries, [](const Entry &entry) {
+    return !entry.keyCounts.empty();
+  });
+}
+
 std::vector<Section> encodeSections(Plan &plan) {
   CodePool code(plan);
   std::vector<Section> sections;
@@ -93,6 +99,9 @@ std::vector<Section> encodeSections(Plan &plan) {
   if (hasVariants(plan))
     add({'V', 'A', 'R', 'I'}, false,
         encode([&](S &s) { transferVariants(s, plan); }));
+  if (hasKeyCounts(plan))
+    add({'W', 'O', 'R', 'K'}, false,
+        encode([&](S &s) { transferWork(s, plan); }));
   if (!plan.tokenizerFiles.empty())
     add({'T', 'O', 'K', 'N'}, false,
         encode([&](S &s) { transferTokenizer(s, plan); }));
@@ -162,7 +171,12 @@ public:
   Writer(Plan plan, WriterOptions options)
       : plan(std::move(plan)), options(options) {}
 
-  Status open(const std::string &path) {
+  Status open(const std::string &name) {
+    // The weights lie beside the file, not beside a link to it.
+    Result<std::string> followed = followLinks(name);
+    if (!followed)
+      return followed.getStatus();
+    const std::string &path = *followed;
     progress.resize(plan.params.size());
     for (size_t i = 0; i < progress.size(); ++i)
       progress[i].isOwn =

@@ -116,6 +116,12 @@ int main(int argc, char **argv) {
        }},
       {"no-entries", [](Plan &p) { p.entries.clear(); }},
       {"no-debug", [](Plan &p) { p.debug.clear(); }},
+      {"no-key-counts",
+       [](Plan &p) {
+         p.entries[0].keyCounts.clear();
+         for (Command &command : p.entries[0].commands)
+           command.countedFlops = command.countedBytes = Expr();
+       }},
       {"no-tokenizer", [](Plan &p) { p.tokenizerFiles.clear(); }},
       {"no-code",
        [](Plan &p) {

@@ -66,6 +66,7 @@ void expectEqual(const Plan &found, const Plan &expected) {
     const Entry &a = found.entries[i], &b = expected.entries[i];
     EXPECT_EQ(a.name, b.name);
     EXPECT_EQ(a.symbols, b.symbols);
+    EXPECT_EQ(a.keyCounts, b.keyCounts);
     EXPECT_EQ(a.workspaceBytes, b.workspaceBytes);
     EXPECT_EQ(a.lowerBoundBytes, b.lowerBoundBytes);
     ASSERT_EQ(a.buffers.size(), b.buffers.size());
@@ -89,6 +90,8 @@ void expectEqual(const Plan &found, const Plan &expected) {
       EXPECT_EQ(a.commands[k].grid, b.commands[k].grid);
       EXPECT_EQ(a.commands[k].flops, b.commands[k].flops);
       EXPECT_EQ(a.commands[k].bytes, b.commands[k].bytes);
+      EXPECT_EQ(a.commands[k].countedFlops, b.commands[k].countedFlops);
+      EXPECT_EQ(a.commands[k].countedBytes, b.commands[k].countedBytes);
     }
   }
   EXPECT_EQ(found.tokenizerFiles, expected.tokenizerFiles);

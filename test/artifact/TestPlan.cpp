@@ -138,6 +138,13 @@ Plan weft::rt::test::makePlan() {
               tokens * Expr::constant(16),
               rowBytes,
               {{1, 0, Expr::constant(1)}, {4, 0, tokens}}});
+  // The first command's work by the keys of a run; `ids` stand for positions
+  // and starts.
+  entry.keyCounts = {{KeyCount::Kind::Seen, true, 0, 0, 0, KeyCount::noBuffer},
+                     {KeyCount::Kind::Read, false, 512, 0, 0, 0}};
+  const auto count = uint32_t(plan.symbols.size());
+  entry.commands[0].countedFlops = Expr::symbol(count) * tokens;
+  entry.commands[0].countedBytes = Expr::symbol(count + 1);
   addCommand({CommandKind::Copy, "copy", 0, {2, 3}, {}, {}, {}, rowBytes});
   addCommand({CommandKind::Fill, "clear", 255, {4}, {}, {}, {}, rowBytes});
   addCommand({CommandKind::Copy, "result", 0, {3, 5}, {}, {}, {}, rowBytes});

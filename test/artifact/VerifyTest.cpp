@@ -244,6 +244,37 @@ INSTANTIATE_TEST_SUITE_P(
                 p.entries[0].commands[0].symbols.clear();
               },
               "has variants, but no rows to choose by"},
+        Wrong{"KeyCountKind",
+              [](Plan &p) {
+                p.entries[0].keyCounts[1].kind =
+                    static_cast<KeyCount::Kind>(3);
+              },
+              "entry 'step', key count 1 is of an unknown kind 3"},
+        Wrong{"KeyCountBuffer",
+              [](Plan &p) { p.entries[0].keyCounts[0].positions = 7; },
+              "key count 0 uses buffer 7, the entry has only 7"},
+        Wrong{"KeyCountWithoutPositions",
+              [](Plan &p) {
+                p.entries[0].keyCounts[0].positions = KeyCount::noBuffer;
+              },
+              "key count 0 uses buffer 4294967295"},
+        Wrong{"KeyCountInput",
+              [](Plan &p) { p.entries[0].keyCounts[0].sequenceStarts = 1; },
+              "uses 'embed', expected an input of i32 with one dimension"},
+        Wrong{"KeyCountNumber",
+              [](Plan &p) { p.entries[0].keyCounts.resize(65); },
+              "has 65 key counts, at most 64 are allowed"},
+        Wrong{"CountedCostAlone",
+              [](Plan &p) { command(p, 0).countedBytes = Expr(); },
+              "has only one of two counted costs"},
+        Wrong{"CountedCostSymbol",
+              [](Plan &p) { command(p, 0).countedBytes = Expr::symbol(9); },
+              "counted cost"},
+        Wrong{"KeyCountInASize",
+              [](Plan &p) {
+                command(p, 0).flops = Expr::symbol(uint32_t(p.symbols.size()));
+              },
+              "grid or cost"},
         Wrong{"BufferIndex", [](Plan &p) { command(p, 0).buffers[1] = 7; },
               "uses buffer 7"},
         Wrong{"ArgumentCount",

@@ -55,6 +55,7 @@ public:
   }
 
   rt::LanguageModel &getModel() { return *model; }
+  rt::Session &getSession() { return session->getSession(); }
   rt::Generator &getGenerator() { return session->getGenerator(); }
 
 private:
@@ -74,6 +75,8 @@ public:
   /// Hidden states [ids, hidden] of each text; all share one step. Token types
   /// are 0.
   std::vector<Table> encode(std::span<const std::vector<int32_t>> texts);
+
+  rt::Session &getSession() { return *session; }
 
   RunModel asRunModel() {
     return [this](std::span<const int32_t> ids) {

@@ -1,9 +1,9 @@
 // Every family and element type on random weights against the reference, and
 // every way to compute the same text against every other, bit for bit.
 
+#include "test/e2e/RandomModels.h"
 #include "test/e2e/AgainstReference.h"
 #include "test/e2e/CompileModel.h"
-#include "test/e2e/PlanModel.h"
 
 #include <gtest/gtest.h>
 
@@ -33,23 +33,7 @@ PlanStore &plans() {
 }
 
 RandomOptions makeOptions(const Param &param) {
-  RandomOptions options;
-  options.family = param.family;
-  options.elementType = param.type;
-  options.seed = kSeed;
-  options.maxPositions = 128;
-  options.window =
-      param.family == "mistral" || param.family.starts_with("gemma") ? 9 : 0;
-  options.layers = param.family.starts_with("gemma3") ? 3 : 2;
-  options.tied = param.family.starts_with("gemma");
-  options.attentionBias = param.family == "llama";
-  options.mlpBias = param.family == "llama";
-  options.normalizeExpertWeights = false;
-  // All of them with 16 bits: rounding would choose other experts where two
-  // are nearly as good.
-  options.expertsPerToken =
-      param.type == reference::ElementType::F32 ? 2 : options.experts;
-  return options;
+  return makeRandomModel(param.family, param.type, kSeed);
 }
 
 class RandomModels : public testing::TestWithParam<Param> {
@@ -68,35 +52,8 @@ protected:
 };
 
 TEST_P(RandomModels, OutputsAgreeWithTheReference) {
-  auto model = reference::Transformer::load(folder);
-  std::unique_ptr<PlanEncoder> encoder;
-  std::unique_ptr<PlanModel> decoder;
-  RunModel run;
-  if (model.config().isEncoder()) {
-    encoder = std::make_unique<PlanEncoder>(plan);
-    run = encoder->asRunModel();
-  } else {
-    decoder = std::make_unique<PlanModel>(plan);
-    run = decoder->asRunModel();
-  }
-  // With 16 bits, one value of the hundred thousand compared here may be off by
-  // five or six times the usual error.
-  using enum reference::ElementType;
-  double tolerance = GetParam().type == F32    ? 1e-4
-                     : GetParam().type == BF16 ? 2e-2
-                                               : 5e-3;
-  double largest = 0, relative = 0;
-  EXPECT_EQ(compareWithReference(
-                model, prompts, run,
-                GetParam().type == F32 ? tolerance : 6 * tolerance, &largest),
-            "")
-      << "seed " << kSeed;
-  if (GetParam().type != F32) {
-    relative = relativeError(model, prompts, run);
-    EXPECT_LE(relative, tolerance) << "seed " << kSeed;
-  }
-  std::cout << describe(GetParam()) << ": largest difference " << largest
-            << ", relative error " << relative << "\n";
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  expectReferenceOutputs(plan, folder, GetParam().type, prompts);
 }
 
 TEST_P(RandomModels, EveryWayToComputeATextGivesTheSameBits) {
@@ -171,12 +128,11 @@ TEST_P(RandomRopes, OutputsAgreeWithTheReference) {
   for (bool oldSpelling : {false, true}) {
     options.oldSpelling = oldSpelling;
     std::string plan = name + std::string(oldSpelling ? "-old" : "-new");
-    PlanModel compiled(plans().compile(plan, options));
-    auto model = reference::Transformer::load(plans().getCheckpoint(plan));
-    auto prompts = randomPrompts(kLengths, options.vocabulary, kSeed);
-    EXPECT_EQ(compareWithReference(model, prompts, compiled.asRunModel(), 1e-4),
-              "")
-        << plan << ", seed " << kSeed;
+    SCOPED_TRACE(plan + ", seed " + std::to_string(kSeed));
+    const std::string &path = plans().compile(plan, options);
+    expectReferenceOutputs(path, plans().getCheckpoint(plan),
+                           options.elementType,
+                           randomPrompts(kLengths, options.vocabulary, kSeed));
   }
 }
 

@@ -22,6 +22,9 @@ nlohmann::ordered_json toJson(const rt::Artifact &artifact);
 
 /// Symbol names of a plan, in order, as Expr::print takes them.
 std::vector<std::string> getSymbolNames(const rt::Plan &plan);
+/// The same with the key counts of an entry behind them.
+std::vector<std::string> getValueNames(const rt::Plan &plan,
+                                       const rt::Entry &entry);
 /// "input", "state", ...
 const char *getName(rt::BufferKind kind);
 /// "launch", "copy", "fill".
@@ -36,11 +39,17 @@ struct Sizes {
   std::vector<std::pair<std::string, int64_t>> symbols; ///< --symbol.
 };
 
+/// The sizes with everything filled in.
+struct ResolvedSizes {
+  std::vector<rt::SymbolValue> symbols;
+  int64_t context = 0; ///< Positions of each sequence.
+};
+
 /// Values for the plan's symbols. What is not given comes from the plan's
 /// facts: the context from META, one sequence, `defaultTokens` (cut to the
 /// plan's limit) per step. The names refer to `sizes` or are literals.
-rt::Result<std::vector<rt::SymbolValue>>
-resolveSizes(const rt::Plan &plan, const Sizes &sizes, int64_t defaultTokens);
+rt::Result<ResolvedSizes> resolveSizes(const rt::Plan &plan, const Sizes &sizes,
+                                       int64_t defaultTokens);
 
 void printMemory(const rt::MemoryReport &report,
                  std::span<const rt::SymbolValue> symbols, unsigned threads,
@@ -54,10 +63,11 @@ struct KernelUse {
   std::string entry, kernel, program, schedule;
   int64_t launches = 0, grid = 0, flops = 0, bytes = 0; ///< Sums.
 };
-/// Per entry, most bytes first. The values are maxima as for a
-/// session; every symbol needs one.
-rt::Result<std::vector<KernelUse>>
-collectKernels(const rt::Plan &plan, std::span<const rt::SymbolValue> symbols);
+/// Per entry, most bytes first. The values are maxima as for a session; every
+/// symbol needs one. The tokens of a step are the last of sequences that are as
+/// long as the context (countKeysOfEvenStep).
+rt::Result<std::vector<KernelUse>> collectKernels(const rt::Plan &plan,
+                                                  const ResolvedSizes &sizes);
 
 void printKernels(const std::vector<KernelUse> &uses,
                   std::span<const rt::SymbolValue> symbols, std::ostream &out);

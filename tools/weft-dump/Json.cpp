@@ -64,13 +64,16 @@ Json toJson(const Plan &plan, const Command &command,
   } else if (command.kind == CommandKind::Fill) {
     json["value"] = command.kernel;
   }
-  json["flops"] = toJson(command.flops, names);
-  json["bytes"] = toJson(command.bytes, names);
+  bool isCounted = !command.countedFlops.getOps().empty();
+  json["flops"] =
+      toJson(isCounted ? command.countedFlops : command.flops, names);
+  json["bytes"] =
+      toJson(isCounted ? command.countedBytes : command.bytes, names);
   return json;
 }
 
-Json toJson(const Plan &plan, const Entry &entry,
-            const std::vector<std::string> &names) {
+Json toJson(const Plan &plan, const Entry &entry) {
+  const std::vector<std::string> names = dump::getValueNames(plan, entry);
   Json symbols = Json::array(), buffers = Json::array(),
        commands = Json::array();
   for (uint32_t symbol : entry.symbols)
@@ -151,7 +154,7 @@ Json dump::toJson(const Artifact &artifact) {
     json["kernels"].push_back(::toJson(kernel));
   json["entries"] = Json::array();
   for (const Entry &entry : plan.entries)
-    json["entries"].push_back(::toJson(plan, entry, names));
+    json["entries"].push_back(::toJson(plan, entry));
   json["tokenizer_files"] = Json::array();
   for (const auto &[name, bytes] : plan.tokenizerFiles)
     json["tokenizer_files"].push_back({{"name", name}, {"size", bytes.size()}});

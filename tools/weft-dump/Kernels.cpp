@@ -1,5 +1,6 @@
 //===- Kernels.cpp - Work and traffic of each kernel ----------------------===//
 
+#include "runtime/Exec/KeyCounts.h"
 #include "runtime/Exec/SymbolLimits.h"
 #include "runtime/Format/ByteSize.h"
 #include "tools/common/Table.h"
@@ -21,24 +22,25 @@ double getIntensity(const dump::KernelUse &use) {
   return use.bytes > 0 ? double(use.flops) / double(use.bytes) : 0.0;
 }
 
-Status addCommand(const Command &command, std::span<const int64_t> symbols,
+/// `values` are those of the symbols and of the entry's key counts.
+Status addCommand(const Command &command, std::span<const int64_t> values,
                   dump::KernelUse &use) {
-  struct Part {
-    const Expr &expr;
-    int64_t &sum;
+  auto name = [&](const Status &status) {
+    return Status(status.getCode(),
+                  "command '" + command.label + "': " + status.getMessage());
   };
-  for (const Part &part :
-       {Part{command.grid, use.grid}, Part{command.flops, use.flops},
-        Part{command.bytes, use.bytes}}) {
-    Result<int64_t> value = part.expr.evaluate(symbols);
-    if (!value)
-      return Status(value.getStatus().getCode(),
-                    "command '" + command.label +
-                        "': " + value.getStatus().getMessage());
-    if (__builtin_add_overflow(part.sum, *value, &part.sum))
+  Result<int64_t> grid = command.grid.evaluate(values);
+  if (!grid)
+    return name(grid.getStatus());
+  Result<Work> work = evaluateWork(command, values);
+  if (!work)
+    return name(work.getStatus());
+  const std::pair<int64_t &, int64_t> sums[] = {
+      {use.grid, *grid}, {use.flops, work->flops}, {use.bytes, work->bytes}};
+  for (auto [sum, value] : sums)
+    if (__builtin_add_overflow(sum, value, &sum))
       return Status::limit("the work of command '" + command.label +
                            "' is too large to count; use smaller sizes");
-  }
   ++use.launches;
   return Status::ok();
 }
@@ -46,17 +48,23 @@ Status addCommand(const Command &command, std::span<const int64_t> symbols,
 } // namespace
 
 Result<std::vector<dump::KernelUse>>
-dump::collectKernels(const Plan &plan, std::span<const SymbolValue> symbols) {
-  Result<SymbolLimits> limits = makeLimits(plan, symbols);
+dump::collectKernels(const Plan &plan, const ResolvedSizes &sizes) {
+  Result<SymbolLimits> limits = makeLimits(plan, sizes.symbols);
   if (!limits)
     return limits.getStatus();
   std::vector<KernelUse> uses;
   for (const Entry &entry : plan.entries) {
+    Result<std::vector<int64_t>> counts =
+        countKeysOfEvenStep(entry, limits->maximum, sizes.context);
+    if (!counts)
+      return counts.getStatus();
+    std::vector<int64_t> values = limits->maximum;
+    values.insert(values.end(), counts->begin(), counts->end());
     std::vector<KernelUse> ofEntry(plan.kernels.size());
     for (const Command &command : entry.commands)
       if (command.kind == CommandKind::Launch)
         if (Status status =
-                addCommand(command, limits->maximum, ofEntry[command.kernel]);
+                addCommand(command, values, ofEntry[command.kernel]);
             !status)
           return status;
     for (size_t i = 0; i < ofEntry.size(); ++i) {

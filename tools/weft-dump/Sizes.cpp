@@ -34,9 +34,9 @@ int64_t cutToLimit(const Plan &plan, std::string_view name, int64_t value) {
 
 } // namespace
 
-Result<std::vector<SymbolValue>> dump::resolveSizes(const Plan &plan,
-                                                    const Sizes &sizes,
-                                                    int64_t defaultTokens) {
+Result<dump::ResolvedSizes> dump::resolveSizes(const Plan &plan,
+                                               const Sizes &sizes,
+                                               int64_t defaultTokens) {
   ServingSizes serving;
   serving.blockSize = getMetaNumber(plan, "block_size", 64);
   serving.sequences = sizes.sequences ? sizes.sequences : 1;
@@ -52,7 +52,7 @@ Result<std::vector<SymbolValue>> dump::resolveSizes(const Plan &plan,
   }
   Result<std::vector<SymbolValue>> values = getServingSymbols(plan, serving);
   if (!values)
-    return values;
+    return values.getStatus();
   for (const auto &[name, value] : sizes.symbols) {
     auto it = std::ranges::find(*values, name, &SymbolValue::name);
     if (it != values->end())
@@ -60,5 +60,5 @@ Result<std::vector<SymbolValue>> dump::resolveSizes(const Plan &plan,
     else
       values->push_back({name, value});
   }
-  return values;
+  return ResolvedSizes{values.take(), serving.context};
 }

@@ -150,7 +150,7 @@ std::string describeWork(const Plan &plan, const Entry &entry,
 }
 
 void printEntry(const Plan &plan, const Entry &entry, std::ostream &out) {
-  std::vector<std::string> names = dump::getSymbolNames(plan);
+  std::vector<std::string> names = dump::getValueNames(plan, entry);
   out << "\nEntry " << entry.name << '\n';
   Table arguments({{"kind"}, {"name"}, {"type"}, {"shape"}});
   size_t temps = 0;
@@ -175,10 +175,13 @@ void printEntry(const Plan &plan, const Entry &entry, std::ostream &out) {
   for (size_t i = 0; i < entry.commands.size(); ++i) {
     const Command &command = entry.commands[i];
     bool isLaunch = command.kind == CommandKind::Launch;
-    commands.addRow({std::to_string(i), dump::getName(command.kind),
-                     command.label, describeWork(plan, entry, command),
-                     isLaunch ? command.grid.print(names) : "",
-                     command.flops.print(names), command.bytes.print(names)});
+    bool isCounted = !command.countedFlops.getOps().empty();
+    commands.addRow(
+        {std::to_string(i), dump::getName(command.kind), command.label,
+         describeWork(plan, entry, command),
+         isLaunch ? command.grid.print(names) : "",
+         (isCounted ? command.countedFlops : command.flops).print(names),
+         (isCounted ? command.countedBytes : command.bytes).print(names)});
   }
   commands.print(out, 2);
 }
@@ -202,6 +205,14 @@ std::vector<std::string> dump::getSymbolNames(const Plan &plan) {
   std::vector<std::string> names;
   for (const Symbol &symbol : plan.symbols)
     names.push_back(symbol.name);
+  return names;
+}
+
+std::vector<std::string> dump::getValueNames(const Plan &plan,
+                                             const Entry &entry) {
+  std::vector<std::string> names = getSymbolNames(plan);
+  for (const KeyCount &count : entry.keyCounts)
+    names.push_back(rt::getName(count));
   return names;
 }
 

@@ -25,7 +25,8 @@ constexpr const char *examples = R"(Examples:
       will it fit: weights, KV cache, workspace for 8 sequences of 4096 tokens;
       nothing is loaded
   weft-dump model.weft --kernels --tokens 512
-      FLOPs, bytes and FLOPs per byte of each kernel for a prompt of 512 tokens
+      FLOPs, bytes and FLOPs per byte of each kernel for a step of 512 tokens, the
+      last of a sequence as long as --context
   weft-dump model.weft --ir fuse
       the IR as it was after the phase `fuse`
   weft-dump model.weft --verify
@@ -108,35 +109,36 @@ void printJson(const Json &json) {
 }
 
 Status printMemory(const Plan &plan, const Options &options) {
-  Result<std::vector<SymbolValue>> symbols =
+  Result<dump::ResolvedSizes> sizes =
       dump::resolveSizes(plan, options.sizes, 512);
-  if (!symbols)
-    return symbols.getStatus();
+  if (!sizes)
+    return sizes.getStatus();
   unsigned threads = options.threads ? options.threads : getUsableCoreCount();
-  Result<MemoryReport> report = reportMemory(plan, *symbols, threads);
+  Result<MemoryReport> report = reportMemory(plan, sizes->symbols, threads);
   if (!report)
     return report.getStatus();
   if (options.json)
-    printJson(dump::toJson(*report, *symbols, threads, getAvailableMemory()));
+    printJson(
+        dump::toJson(*report, sizes->symbols, threads, getAvailableMemory()));
   else
-    dump::printMemory(*report, *symbols, threads, getAvailableMemory(),
+    dump::printMemory(*report, sizes->symbols, threads, getAvailableMemory(),
                       std::cout);
   return Status::ok();
 }
 
 Status printKernels(const Plan &plan, const Options &options) {
-  Result<std::vector<SymbolValue>> symbols =
+  Result<dump::ResolvedSizes> sizes =
       dump::resolveSizes(plan, options.sizes, 1);
-  if (!symbols)
-    return symbols.getStatus();
+  if (!sizes)
+    return sizes.getStatus();
   Result<std::vector<dump::KernelUse>> uses =
-      dump::collectKernels(plan, *symbols);
+      dump::collectKernels(plan, *sizes);
   if (!uses)
     return uses.getStatus();
   if (options.json)
     printJson(dump::toJson(*uses));
   else
-    dump::printKernels(*uses, *symbols, std::cout);
+    dump::printKernels(*uses, sizes->symbols, std::cout);
   return Status::ok();
 }
 

@@ -111,17 +111,26 @@ TEST_F(CostTest, PagedAttentionOfLlama1B) {
       " %t: tensor<?x?xi32> {weft.symbols = [\"sequences\", \"table_width\"]}";
   auto text = [](const std::string &extra) {
     return "%o = weft.attention %q, %k, %k positions %p sequences %p, %s"
-           " context %l, %t {scale = 0.125 : f32, causal" +
+           " context %l, %t {scale = 0.125 : f32" +
            extra +
            "} : (tensor<?x32x64xbf16>, tensor<?x8x64x64xbf16>,"
            " tensor<?x8x64x64xbf16>) -> tensor<?x32x64xbf16>";
   };
-  std::string bytes = "2048*context*sequences + 4*sequences +"
-                      " 4*sequences*table_width + 4*starts + 8200*tokens";
+  auto bytes = [](const std::string &keys) {
+    return "2048*" + keys +
+           " + 4*sequences + 4*sequences*table_width"
+           " + 4*starts + 8200*tokens";
+  };
+  EXPECT_EQ(costOf(arguments, text(", causal")),
+            Cost("8352*seen_keys + 2048*tokens", bytes("read_keys")));
+  EXPECT_EQ(costOf(arguments, text(", causal, softcap = 50.0 : f32")),
+            Cost("8448*seen_keys + 2048*tokens", bytes("read_keys")));
+  EXPECT_EQ(costOf(arguments, text(", causal, window = 512 : i64")),
+            Cost("8352*seen_keys.window_512 + 2048*tokens",
+                 bytes("read_keys.window_512")));
   EXPECT_EQ(costOf(arguments, text("")),
-            Cost("8352*context*tokens + 2048*tokens", bytes));
-  EXPECT_EQ(costOf(arguments, text(", softcap = 50.0 : f32")),
-            Cost("8448*context*tokens + 2048*tokens", bytes));
+            Cost("8352*seen_keys.both_sides + 2048*tokens",
+                 bytes("read_keys.both_sides")));
 }
 
 TEST_F(CostTest, RaggedAttentionReadsEveryRow) {
@@ -135,7 +144,7 @@ TEST_F(CostTest, RaggedAttentionReadsEveryRow) {
                    " -> tensor<?x4x8xf32> indices(tensor<?xi32>,"
                    " tensor<?xi32>, tensor<3xi32>)"),
             // 4 * (4 * 8 + 5); 4 * 8; 4 tensors of 128 bytes and 8 of indices.
-            Cost("148*context*tokens + 32*tokens", "12 + 520*tokens"));
+            Cost("148*seen_keys.both_sides + 32*tokens", "12 + 520*tokens"));
 }
 
 TEST_F(CostTest, CacheAppendWritesOnlyItsTokens) {
