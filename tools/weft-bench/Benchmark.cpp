@@ -174,15 +174,18 @@ static Speed summarise(int64_t tokens, const std::vector<double> &seconds) {
 static void addBound(Speed &speed, const std::vector<StepWork> &steps,
                      double bandwidth, double flopsPerSecond) {
   double seconds = 0, memorySeconds = 0, arithmeticSeconds = 0;
+  double flops = 0, bytes = 0;
   for (const StepWork &step : steps) {
     double memory = step.bytes / bandwidth;
     double arithmetic = step.flops / flopsPerSecond;
     seconds += std::max(memory, arithmetic);
     memorySeconds += memory;
     arithmeticSeconds += arithmetic;
-    speed.flops += step.flops;
-    speed.bytes += step.bytes;
+    flops += step.flops;
+    bytes += step.bytes;
   }
+  speed.flops = flops;
+  speed.bytes = bytes;
   // A plan that does not say what it does has no bound.
   if (seconds == 0)
     return;
@@ -220,70 +223,13 @@ static int64_t getPeakMemory() {
 
 /// Bytes that a step of the generation reads, or of the prompt if nothing is
 /// generated.
-static size_t workingSet(const Workload &prompt, const Workload &generation) {
+static double getStepBytes(const Workload &prompt, const Workload &generation) {
   const std::vector<StepWork> &steps =
       generation.getSteps().empty() ? prompt.getSteps() : generation.getSteps();
   double most = 0;
   for (const StepWork &step : steps)
     most = std::max(most, step.bytes);
-  return size_t(std::min(most, double(size_t(1) << 30)));
-}
-
-/// The limits of a device that tells them.
-static Status measureDevice(BenchmarkResult &result, Device &device,
-                            const std::string &dtype) {
-  // Much larger than any cache, and than the noise of starting.
-  constexpr uint64_t most = uint64_t(4) << 30;
-  const uint64_t bytes = std::min(most, device.getMemoryUse().free / 2);
-  result.bandwidthBufferBytes = int64_t(bytes);
-  if (result.bandwidth == 0) {
-    Result<double> bandwidth = device.measureReadBandwidth(bytes);
-    if (!bandwidth)
-      return Status(bandwidth.getStatus().getCode(),
-                    bandwidth.getStatus().getMessage() +
-                        "; give it with --bandwidth");
-    result.bandwidth = *bandwidth;
-  }
-  result.peak.f32 = device.getPeakFlops(DType::F32);
-  result.peak.bf16 = device.getPeakFlops(DType::BF16);
-  result.peak.instructions = "by specification";
-  result.flopsPerSecond = dtype == "f32" ? result.peak.f32 : result.peak.bf16;
-  // Without a specification only memory is a bound.
-  if (result.flopsPerSecond == 0)
-    result.flopsPerSecond = 1e18;
-  return Status::ok();
-}
-
-static Status measureHost(BenchmarkResult &result, const Workload &prompt,
-                          const Workload &generation) {
-  result.bandwidthBufferBytes = std::max<int64_t>(
-      int64_t(workingSet(prompt, generation)), 64 * 1024 * result.threads);
-  Result<double> bandwidth =
-      measureReadBandwidth(result.threads, size_t(result.bandwidthBufferBytes));
-  if (!bandwidth)
-    return bandwidth.getStatus();
-  result.bandwidth = std::max(result.bandwidth, *bandwidth);
-  PeakFlops peak = measurePeakFlops(result.threads);
-  result.peak.f32 = std::max(result.peak.f32, peak.f32);
-  result.peak.bf16 = std::max(result.peak.bf16, peak.bf16);
-  result.peak.instructions = peak.instructions;
-  return Status::ok();
-}
-
-/// The limits of the machine whose memory the device uses.
-static Status measureMachine(BenchmarkResult &result, const Workload &prompt,
-                             const Workload &generation,
-                             const std::string &dtype, double bandwidth) {
-  // Twice, because other programs may disturb one of them.
-  for (int i = 0; i < 2; ++i)
-    if (Status s = measureHost(result, prompt, generation); !s)
-      return s;
-  if (bandwidth != 0)
-    result.bandwidth = bandwidth;
-  result.flopsPerSecond = result.peak.f32;
-  if (dtype == "bf16")
-    result.flopsPerSecond = std::max(result.peak.f32, result.peak.bf16);
-  return Status::ok();
+  return most;
 }
 
 static void readDeviceMemory(DeviceMemoryUse &use, const Session &session) {
@@ -295,6 +241,39 @@ static void readDeviceMemory(DeviceMemoryUse &use, const Session &session) {
   const uint64_t peak = memory.peak + session.getRecordingBytes();
   use.beyond = peak - std::min(peak, use.weights + use.states);
   use.inUse = memory.total - memory.free;
+}
+
+/// The limits of the machine beside what was run, and the bounds by them.
+static Status addBounds(BenchmarkResult &result, const Workload &prompt,
+                        const Workload &generation, double givenBandwidth) {
+  MachineLimits &machine = result.machine;
+  auto update = [&] {
+    if (givenBandwidth != 0)
+      machine.bandwidth = givenBandwidth;
+    result.flopsPerSecond = machine.getFlopsPerSecond(result.weightsDtype);
+    addBound(result.prompt, prompt.getSteps(), machine.bandwidth,
+             result.flopsPerSecond);
+    addBound(result.generation, generation.getSteps(), machine.bandwidth,
+             result.flopsPerSecond);
+  };
+  if (machine.isDevice) {
+    update();
+    return Status::ok();
+  }
+  // What was faster than a limit was so because other programs disturbed the
+  // measurement of the limit: then it is worth more of them.
+  constexpr int mostRounds = 8;
+  for (int i = 0; i < mostRounds; ++i) {
+    if (Status s = machine.measureHost(result.threads,
+                                       getStepBytes(prompt, generation));
+        !s)
+      return s;
+    update();
+    if (judge(result.prompt, result) == BoundVerdict::Possible &&
+        judge(result.generation, result) == BoundVerdict::Possible)
+      break;
+  }
+  return Status::ok();
 }
 
 Result<BenchmarkResult> weft::runBenchmark(const BenchmarkOptions &options) {
@@ -342,6 +321,21 @@ Result<BenchmarkResult> weft::runBenchmark(const BenchmarkOptions &options) {
   result.generationByKernel = generationWork.getRowsByKernel();
   result.promptKernels = promptWork.getRows();
   result.generationKernels = generationWork.getRows();
+  result.peakMemoryBytes = getPeakMemory();
+
+  // Limits are measured before and after: others may disturb one of them.
+  Device &device = (*model)->getProgram().getDevice();
+  result.device = device.describe();
+  result.hasDeviceMemory = !device.isHostMemory();
+  result.machine.bandwidth = result.hasDeviceMemory ? options.bandwidth : 0;
+  OtherWork others;
+  if (Status s =
+          result.hasDeviceMemory
+              ? result.machine.measureDevice(device)
+              : result.machine.measureHost(
+                    result.threads, getStepBytes(promptWork, generationWork));
+      !s)
+    return s;
   std::vector<double> promptSeconds, generationSeconds;
   for (int64_t i = 0; i < options.repeat; ++i) {
     auto seconds = run.once(nullptr, nullptr);
@@ -350,31 +344,19 @@ Result<BenchmarkResult> weft::runBenchmark(const BenchmarkOptions &options) {
     promptSeconds.push_back(seconds->first);
     generationSeconds.push_back(seconds->second);
   }
-  result.peakMemoryBytes = getPeakMemory();
-
-  Device &device = (*model)->getProgram().getDevice();
-  result.device = device.describe();
-  result.hasDeviceMemory = !device.isHostMemory();
   if (result.hasDeviceMemory)
     readDeviceMemory(result.deviceMemory, (*session)->getSession());
-  result.bandwidth = options.bandwidth;
-  if (Status s = result.hasDeviceMemory
-                     ? measureDevice(result, device, meta.weightsDtype)
-                     : measureMachine(result, promptWork, generationWork,
-                                      meta.weightsDtype, options.bandwidth);
-      !s)
-    return s;
-  const double flops = result.flopsPerSecond;
-  if (options.promptTokens > 0) {
+  if (options.promptTokens > 0)
     result.prompt =
         summarise(options.promptTokens * options.sequences, promptSeconds);
-    addBound(result.prompt, promptWork.getSteps(), result.bandwidth, flops);
-  }
-  if (options.generateTokens > 0) {
+  if (options.generateTokens > 0)
     result.generation = summarise(options.generateTokens * options.sequences,
                                   generationSeconds);
-    addBound(result.generation, generationWork.getSteps(), result.bandwidth,
-             flops);
-  }
+  result.otherCores = others.getCores();
+  if (Status s =
+          addBounds(result, promptWork, generationWork, options.bandwidth);
+      !s)
+    return s;
+  result.otherCores = others.getCores();
   return result;
 }

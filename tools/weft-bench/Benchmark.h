@@ -4,7 +4,7 @@
 #define WEFT_TOOLS_WEFTBENCH_BENCHMARK_H
 
 #include "runtime/Format/Status.h"
-#include "tools/weft-bench/Roofline.h"
+#include "tools/weft-bench/Machine.h"
 #include "tools/weft-bench/Workload.h"
 
 #include <cstdint>
@@ -59,20 +59,24 @@ struct BenchmarkResult {
   bool hasDeviceMemory = false;
   DeviceMemoryUse deviceMemory;
   int64_t peakMemoryBytes = 0;
-  /// With as many bytes as a step reads, so that a model that fits into a
-  /// cache is compared with that cache.
-  double bandwidth = 0;
-  int64_t bandwidthBufferBytes = 0;
-  PeakFlops peak;
+  MachineLimits machine;
   std::vector<KernelRow> promptKernels, generationKernels;
   /// The same by kernel of the plan.
   std::vector<KernelRow> promptByKernel, generationByKernel;
   double flopsPerSecond = 0; ///< That bounds are made with.
+  /// Cores of the host that others used during the measurements.
+  double otherCores = 0;
 };
 
-/// Whether even the fastest repetition is below the bound, give or take the
-/// noise of measuring. If not, one of the two measurements is wrong.
-bool isPossible(const Speed &speed);
+/// What a bound says about a figure.
+enum class BoundVerdict {
+  Possible, ///< Even the fastest repetition is below it, give or take noise.
+  /// It is not, and the machine was too busy with other work for its limits to
+  /// be measured.
+  Disturbed,
+  Impossible, ///< It is not: one of the two measurements is wrong.
+};
+BoundVerdict judge(const Speed &speed, const BenchmarkResult &result);
 
 rt::Result<BenchmarkResult> runBenchmark(const BenchmarkOptions &options);
 

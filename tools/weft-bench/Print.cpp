@@ -20,12 +20,19 @@ append(std::string &out, const char *format, ...) {
   out += line;
 }
 
-bool weft::isPossible(const Speed &speed) {
+BoundVerdict weft::judge(const Speed &speed, const BenchmarkResult &result) {
   constexpr double noise = 1.05;
-  return speed.bound == 0 || speed.max <= speed.bound * noise;
+  if (speed.bound == 0 || speed.max <= speed.bound * noise)
+    return BoundVerdict::Possible;
+  // A twentieth of a core: more than what an idle system does.
+  constexpr double quiet = 0.05;
+  return !result.machine.isDevice && result.otherCores > quiet
+             ? BoundVerdict::Disturbed
+             : BoundVerdict::Impossible;
 }
 
-static void printSpeed(std::string &out, const char *name, const Speed &speed) {
+static void printSpeed(std::string &out, const char *name, const Speed &speed,
+                       const BenchmarkResult &result) {
   if (speed.tokens == 0)
     return;
   append(out, "%-11s %5lld tokens  %10.1f tokens/s  (min %.1f, max %.1f)\n",
@@ -34,12 +41,22 @@ static void printSpeed(std::string &out, const char *name, const Speed &speed) {
     append(out, "%-11s no bound: the plan does not say what it does\n", "");
     return;
   }
+  const BoundVerdict verdict = judge(speed, result);
+  if (verdict == BoundVerdict::Disturbed) {
+    append(out,
+           "%-11s bound not meaningful: other programs used %.1f cores, and "
+           "the limits measured beside them (%.1f tokens/s) are below what "
+           "was reached\n",
+           "", result.otherCores, speed.bound);
+    return;
+  }
   append(out, "%-11s bound %.1f tokens/s by %s; %.3g %% of it reached\n", "",
          speed.bound, speed.limitedBy.c_str(), speed.fraction * 100);
-  if (!isPossible(speed))
+  if (verdict == BoundVerdict::Impossible)
     append(out,
-           "%-11s MEASUREMENT ERROR: faster than the bound; the limits were "
-           "measured on a disturbed machine, or the plan overstates its work\n",
+           "%-11s MEASUREMENT ERROR: faster than the bound on a machine "
+           "without other work; the plan overstates its work, or the limits "
+           "are measured wrongly\n",
            "");
 }
 
@@ -66,7 +83,7 @@ static void printKernels(std::string &out, const char *title,
 /// What of its bound a kernel reached: of the longer of its bytes at the
 /// machine's bandwidth and its FLOPs at the peak.
 static double getFraction(const KernelRow &row, const BenchmarkResult &result) {
-  const double memory = double(row.bytes) / result.bandwidth;
+  const double memory = double(row.bytes) / result.machine.bandwidth;
   const double arithmetic = double(row.flops) / result.flopsPerSecond;
   return std::max(memory, arithmetic) / std::max(row.seconds, 1e-9);
 }
@@ -109,13 +126,14 @@ std::string weft::printResult(const BenchmarkOptions &options,
          result.threads, (long long)options.sequences, (long long)options.depth,
          options.seed);
   append(out, "device      %s\n", result.device.substr(0, 400).c_str());
-  append(
-      out, "machine     %.1f GB/s read (%.1f MiB buffer), %.1f GFLOP/s f32, ",
-      result.bandwidth * 1e-9, double(result.bandwidthBufferBytes) / (1 << 20),
-      result.peak.f32 * 1e-9);
-  if (result.peak.bf16 > 0)
-    append(out, "%.1f GFLOP/s bf16, ", result.peak.bf16 * 1e-9);
-  append(out, "%s\n", result.peak.instructions.c_str());
+  append(out,
+         "machine     %.1f GB/s read (%.1f MiB buffer), %.1f GFLOP/s f32, ",
+         result.machine.bandwidth * 1e-9,
+         double(result.machine.bufferBytes) / (1 << 20),
+         result.machine.peak.f32 * 1e-9);
+  if (result.machine.peak.bf16 > 0)
+    append(out, "%.1f GFLOP/s bf16, ", result.machine.peak.bf16 * 1e-9);
+  append(out, "%s\n", result.machine.peak.instructions.c_str());
   append(out,
          "open        %.3f s, first token %.2f s after the start of the "
          "process, peak memory %.1f MiB\n",
@@ -130,8 +148,8 @@ std::string weft::printResult(const BenchmarkOptions &options,
            double(use.weights) / mebibyte, double(use.states) / mebibyte,
            double(use.beyond) / mebibyte, double(use.inUse) / mebibyte);
   }
-  printSpeed(out, "prompt", result.prompt);
-  printSpeed(out, "generation", result.generation);
+  printSpeed(out, "prompt", result.prompt, result);
+  printSpeed(out, "generation", result.generation, result);
   if (tables.byKernel) {
     printByKernel(out, "prompt, by kernel", result.promptByKernel, result);
     printByKernel(out, "generation, by kernel", result.generationByKernel,
@@ -144,7 +162,7 @@ std::string weft::printResult(const BenchmarkOptions &options,
   return out;
 }
 
-static Json toJson(const Speed &speed) {
+static Json toJson(const Speed &speed, const BenchmarkResult &result) {
   if (speed.tokens == 0)
     return nullptr;
   Json json = {
@@ -157,7 +175,9 @@ static Json toJson(const Speed &speed) {
     json["bound_tokens_per_second"] = speed.bound;
     json["fraction_of_bound"] = speed.fraction;
     json["limited_by"] = speed.limitedBy;
-    json["measurement_error"] = !isPossible(speed);
+    const BoundVerdict verdict = judge(speed, result);
+    json["bound_is_meaningful"] = verdict != BoundVerdict::Disturbed;
+    json["measurement_error"] = verdict == BoundVerdict::Impossible;
   }
   return json;
 }
@@ -207,13 +227,14 @@ std::string weft::printJson(const BenchmarkOptions &options,
       {"first_token_seconds", result.firstTokenSeconds},
       {"peak_memory_bytes", result.peakMemoryBytes},
       {"machine",
-       {{"read_bytes_per_second", result.bandwidth},
-        {"read_buffer_bytes", result.bandwidthBufferBytes},
-        {"f32_flops_per_second", result.peak.f32},
-        {"bf16_flops_per_second", result.peak.bf16},
-        {"instructions", result.peak.instructions}}},
-      {"prompt", toJson(result.prompt)},
-      {"generation", toJson(result.generation)},
+       {{"read_bytes_per_second", result.machine.bandwidth},
+        {"read_buffer_bytes", result.machine.bufferBytes},
+        {"f32_flops_per_second", result.machine.peak.f32},
+        {"bf16_flops_per_second", result.machine.peak.bf16},
+        {"instructions", result.machine.peak.instructions},
+        {"cores_used_by_others", result.otherCores}}},
+      {"prompt", toJson(result.prompt, result)},
+      {"generation", toJson(result.generation, result)},
       {"prompt_kernels", toJson(result.promptKernels)},
       {"generation_kernels", toJson(result.generationKernels)},
       {"prompt_by_kernel", toJson(result.promptByKernel, result)},

@@ -2,7 +2,7 @@
 
 #include "test/runtime/Llm/Support/ToyDecoder.h"
 #include "test/runtime/Support/RunCommand.h"
-#include "tools/weft-bench/Roofline.h"
+#include "tools/weft-bench/Benchmark.h"
 
 #include <filesystem>
 #include <gmock/gmock.h>
@@ -154,6 +154,98 @@ TEST_F(WeftBenchTest, BadOptionsAreUsageErrors) {
   EXPECT_THAT(result.output,
               HasSubstr("and the model has 96; give a smaller --depth"));
   EXPECT_EQ(test::runCommand("'" WEFT_BENCH "' --help").exitCode, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Bounds
+//===----------------------------------------------------------------------===//
+
+/// A generation of 10 tokens/s at the median and 12 at best, under a bound.
+BenchmarkResult makeResult(double bound, double otherCores) {
+  BenchmarkResult result;
+  result.machine.bandwidth = 1e9;
+  result.flopsPerSecond = 1e9;
+  result.otherCores = otherCores;
+  result.generation = {.tokens = 20,
+                       .median = 10,
+                       .min = 8,
+                       .max = 12,
+                       .bound = bound,
+                       .fraction = 10 / bound,
+                       .limitedBy = "memory"};
+  return result;
+}
+
+TEST(BoundTest, FiguresAboveABoundAreErrorsOnAQuietMachineOnly) {
+  auto judgeIt = [](double bound, double otherCores) {
+    BenchmarkResult result = makeResult(bound, otherCores);
+    return judge(result.generation, result);
+  };
+  EXPECT_EQ(judgeIt(20, 0), BoundVerdict::Possible);
+  EXPECT_EQ(judgeIt(20, 2), BoundVerdict::Possible);
+  EXPECT_EQ(judgeIt(11.9, 0), BoundVerdict::Possible)
+      << "the noise of measuring";
+  EXPECT_EQ(judgeIt(11, 0), BoundVerdict::Impossible);
+  EXPECT_EQ(judgeIt(11, 1.5), BoundVerdict::Disturbed);
+  EXPECT_EQ(judgeIt(0, 0), BoundVerdict::Possible) << "the plan says nothing";
+  // Others on the host do not slow a GPU's limits down.
+  BenchmarkResult gpu = makeResult(11, 1.5);
+  gpu.machine.isDevice = true;
+  EXPECT_EQ(judge(gpu.generation, gpu), BoundVerdict::Impossible);
+}
+
+TEST(BoundTest, TextAndJsonSayWhatTheBoundIsWorth) {
+  struct Expected {
+    double bound, otherCores;
+    const char *text;
+    bool isMeaningful, isError;
+  };
+  for (const Expected &expected :
+       {Expected{20, 1.5, "bound 20.0 tokens/s by memory; 50 % of it reached",
+                 true, false},
+        Expected{11, 1.5, "bound not meaningful: other programs used 1.5 cores",
+                 false, false},
+        Expected{11, 0, "MEASUREMENT ERROR", true, true}}) {
+    const BenchmarkResult result =
+        makeResult(expected.bound, expected.otherCores);
+    EXPECT_THAT(printResult({}, result, {}), HasSubstr(expected.text));
+    nlohmann::json json = nlohmann::json::parse(printJson({}, result));
+    EXPECT_EQ(json["generation"]["bound_is_meaningful"], expected.isMeaningful);
+    EXPECT_EQ(json["generation"]["measurement_error"], expected.isError);
+    EXPECT_EQ(json["machine"]["cores_used_by_others"], expected.otherCores);
+  }
+}
+
+TEST(MachineTest, PeaksOfTheTypeOfTheWeights) {
+  MachineLimits limits;
+  limits.peak = {.f32 = 100, .bf16 = 300, .instructions = ""};
+  EXPECT_EQ(limits.getFlopsPerSecond("f32"), 100);
+  EXPECT_EQ(limits.getFlopsPerSecond("bf16"), 300);
+  EXPECT_EQ(limits.getFlopsPerSecond("f16"), 100);
+  limits.isDevice = true;
+  EXPECT_EQ(limits.getFlopsPerSecond("f16"), 300);
+  limits.peak.bf16 = limits.peak.f32 = 0;
+  EXPECT_EQ(limits.getFlopsPerSecond("bf16"), 1e18);
+}
+
+TEST(MachineTest, MoreMeasurementsOnlyRaiseLimits) {
+  MachineLimits limits;
+  ASSERT_TRUE(limits.measureHost(1, 1e6));
+  EXPECT_EQ(limits.bufferBytes, 1000000);
+  const MachineLimits before = limits;
+  ASSERT_TRUE(limits.measureHost(1, 1e6));
+  EXPECT_GE(limits.bandwidth, before.bandwidth);
+  EXPECT_GE(limits.peak.f32, before.peak.f32);
+  limits.bandwidth = 1e30;
+  ASSERT_TRUE(limits.measureHost(1, 1e6));
+  EXPECT_EQ(limits.bandwidth, 1e30);
+}
+
+// A thread that computes is this process's own work, another process is not.
+TEST(MachineTest, OtherWorkIsThatOfOtherProcesses) {
+  OtherWork others;
+  test::runCommand("timeout 0.6 sh -c 'while :; do :; done'");
+  EXPECT_GT(others.getCores(), 0.3);
 }
 
 TEST(RooflineTest, FiguresAreThoseOfAMachine) {
