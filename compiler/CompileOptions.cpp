@@ -51,10 +51,15 @@ static std::vector<std::string> getDefaultCpuLevels() {
 llvm::Expected<Target> weft::parseTarget(llvm::StringRef text) {
   auto [kind, names] = text.split(':');
   Target target;
-  if (kind == "cpu" && names.empty()) {
+  if (text == "cpu") {
     target.cpuLevels = getDefaultCpuLevels();
     return target;
   }
+  if (kind == "cpu" && names.empty())
+    return llvm::createStringError(
+        "the target 'cpu:' names no level; expected cpu, or "
+        "cpu:LEVEL[,LEVEL...] with " +
+        listCpuLevels());
   if (kind == "cpu") {
     auto levels = parseNames(names, getCpuLevels(), "CPU level", listCpuLevels);
     if (!levels)
@@ -64,8 +69,8 @@ llvm::Expected<Target> weft::parseTarget(llvm::StringRef text) {
   }
   if (kind == "cuda" && names.empty())
     return llvm::createStringError(
-        "the target 'cuda' needs an architecture: cuda:ARCH[,ARCH...] with " +
-        listCudaArchs());
+        "the target '" + text.str() +
+        "' needs an architecture: cuda:ARCH[,ARCH...] with " + listCudaArchs());
   if (kind == "cuda") {
     auto archs =
         parseNames(names, getCudaArchs(), "CUDA architecture", listCudaArchs);
@@ -76,5 +81,6 @@ llvm::Expected<Target> weft::parseTarget(llvm::StringRef text) {
   }
   return llvm::createStringError(
       "unknown target '" + text.str() +
-      "'; expected cpu, cpu:LEVEL[,LEVEL...] or cuda:ARCH[,ARCH...]");
+      "'; expected cpu, cpu:LEVEL[,LEVEL...] with " + listCpuLevels() +
+      ", or cuda:ARCH[,ARCH...] with " + listCudaArchs());
 }

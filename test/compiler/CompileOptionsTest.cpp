@@ -21,7 +21,7 @@ Target parse(const char *text) {
   return {};
 }
 
-std::string getError(const char *text) {
+std::string getError(const std::string &text) {
   auto target = parseTarget(text);
   return target ? "" : llvm::toString(target.takeError());
 }
@@ -55,11 +55,25 @@ TEST(Target, CudaArchitectures) {
 }
 
 TEST(Target, UnknownOnes) {
-  EXPECT_EQ(getError("gpu"), "unknown target 'gpu'; expected cpu, "
-                             "cpu:LEVEL[,LEVEL...] or cuda:ARCH[,ARCH...]");
-  EXPECT_EQ(getError("cuda"),
-            "the target 'cuda' needs an architecture: cuda:ARCH[,ARCH...] with "
-            "sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100a, sm_120a");
+  const std::string levels = "x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-bf16",
+                    archs = "sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100a, "
+                            "sm_120a";
+  for (std::string target : {"gpu", "", ":", "cpux", ":x86-64-v2", "CPU"})
+    EXPECT_EQ(getError(target), "unknown target '" + target +
+                                    "'; expected cpu, cpu:LEVEL[,LEVEL...] "
+                                    "with " +
+                                    levels + ", or cuda:ARCH[,ARCH...] with " +
+                                    archs);
+  EXPECT_EQ(getError("cpu:"),
+            "the target 'cpu:' names no level; expected cpu, or "
+            "cpu:LEVEL[,LEVEL...] with " +
+                levels);
+  for (std::string target : {"cuda", "cuda:"})
+    EXPECT_EQ(getError(target),
+              "the target '" + target +
+                  "' needs an architecture: cuda:ARCH[,ARCH...] with " + archs);
+  EXPECT_EQ(getError("cuda:,"),
+            "unknown CUDA architecture ''; expected one of " + archs);
   EXPECT_EQ(getError("cuda:sm_80,sm_75"),
             "unknown CUDA architecture 'sm_75'; expected one of sm_80, sm_86, "
             "sm_89, sm_90, sm_90a, sm_100a, sm_120a");

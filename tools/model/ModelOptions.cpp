@@ -4,6 +4,7 @@
 
 #include "models/common/BuildModel.h"
 #include "tools/common/ExitCodes.h"
+#include "tools/model/WriteText.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/WithColor.h"
@@ -109,19 +110,10 @@ ModelOptions::import(llvm::StringRef tool, llvm::StringRef path,
   report.print(llvm::errs(), tool.str() + ": ");
   if (reportFile.empty())
     return model;
-  std::error_code error;
-  llvm::raw_fd_ostream stream(reportFile, error);
-  if (error) {
-    reportDiagnosed(tool,
-                    "cannot write " + reportFile + ": " + error.message());
-    return std::nullopt;
-  }
-  stream << report.toJson() << "\n";
-  stream.flush();
-  if (stream.has_error()) {
-    reportDiagnosed(tool, "cannot write " + reportFile + ": " +
-                              stream.error().message());
-    stream.clear_error();
+  std::string text;
+  llvm::raw_string_ostream(text) << report.toJson() << "\n";
+  if (rt::Status status = writeText(reportFile, text); !status) {
+    reportDiagnosed(tool, status.getMessage());
     return std::nullopt;
   }
   return model;

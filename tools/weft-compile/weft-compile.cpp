@@ -2,11 +2,13 @@
 
 #include "compiler/Compile.h"
 #include "compiler/Dialects.h"
+#include "runtime/Llm/Tokenizer/Tokenizer.h"
 #include "runtime/Nvrtc/KernelCache.h"
 #include "tools/common/ExitCodes.h"
 #include "tools/common/ProgressBar.h"
 #include "tools/model/Messages.h"
 #include "tools/model/ModelOptions.h"
+#include "tools/model/WriteText.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/Parser/Parser.h"
@@ -15,7 +17,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 #include <memory>
 
@@ -148,19 +149,22 @@ llvm::Error setCudaOptions(CompileOptions &options) {
 }
 
 int writeIr(ModuleOp module) {
-  std::string message;
-  auto file =
-      openOutputFile(output.empty() ? "-" : output.getValue(), &message);
-  if (!file)
-    return diagnosed(message);
-  printPhase(module, file->os());
-  file->os().flush();
-  if (file->os().has_error()) {
-    file->os().clear_error();
-    return diagnosed("cannot write " + output);
-  }
-  file->keep();
-  return tools::exitOk;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  printPhase(module, stream);
+  return tools::finish(toolName, tools::writeText(output, text));
+}
+
+/// A tokenizer that the runtime cannot load is found now and not by whoever
+/// gets the plan.
+int checkTokenizer(const ImportedModel &model) {
+  std::vector<rt::Tokenizer::File> files;
+  for (const auto &[name, text] : model.tokenizerFiles)
+    files.push_back(
+        {name, {reinterpret_cast<const uint8_t *>(text.data()), text.size()}});
+  if (files.empty())
+    return tools::exitOk;
+  return tools::finish(toolName, rt::Tokenizer::fromFiles(files).getStatus());
 }
 
 /// The value of --weights for weights that the runtime makes.
@@ -222,6 +226,9 @@ int run() {
     model = modelOptions.import(toolName, checkpoint, reportJson);
     if (!model)
       return tools::exitDiagnosed;
+    if (!toIr)
+      if (int code = checkTokenizer(*model); code != tools::exitOk)
+        return code;
   }
   if (fromIr) {
     if (!toIr && !model)

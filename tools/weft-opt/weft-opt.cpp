@@ -2,15 +2,73 @@
 
 #include "compiler/Dialects.h"
 #include "compiler/Phases.h"
+#include "tools/common/ExitCodes.h"
+#include "tools/model/ModelOptions.h"
+#include "tools/model/WriteText.h"
 
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace weft;
+namespace cl = llvm::cl;
+
+static constexpr const char *toolName = "weft-opt";
+
+static constexpr const char *overview =
+    "Runs passes and phases of the compiler on an IR file.\n\n"
+    "  weft-opt model.mlir --weft-phase-fuse -o fuse.mlir\n"
+    "  weft-opt model.mlir --weft-merge-parallel-linears\n"
+    "  weft-opt --list-passes\n\n"
+    "Exit codes: 0 done, 1 an error that is explained, 2 wrong options, "
+    "70 a bug in Weft.\n";
+
+static int run(int argc, char **argv) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  registerAllPasses();
+  registerPhasePipelines();
+  // Not MLIR's own main function: it ends the process with code 1 where the
+  // command line is wrong.
+  cl::opt<std::string> input(cl::Positional, cl::desc("<input file>"),
+                             cl::init("-"));
+  cl::opt<std::string> output("o",
+                              cl::desc("File to write (default: standard "
+                                       "output)"),
+                              cl::value_desc("file"), cl::init("-"));
+  std::string dialects = registerCLIOptions(overview, registry);
+  if (!cl::ParseCommandLineOptions(argc, argv, dialects, &llvm::errs()))
+    return tools::exitUsage;
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldListPasses()) {
+    printRegisteredPasses();
+    return tools::exitOk;
+  }
+  {
+    // What the pipeline says is part of the command line.
+    MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+    PassManager passes(&context);
+    if (failed(config.setupPassPipeline(passes)))
+      return tools::exitUsage;
+  }
+  std::string message, text;
+  auto file = openInputFile(input, &message);
+  if (!file)
+    return tools::reportDiagnosed(toolName, message);
+  llvm::raw_string_ostream stream(text);
+  if (failed(MlirOptMain(stream, std::move(file), registry, config)))
+    return tools::exitDiagnosed;
+  return tools::finish(toolName, tools::writeText(output, text));
+}
 
 int main(int argc, char **argv) {
-  mlir::DialectRegistry registry;
-  weft::registerAllDialects(registry);
-  weft::registerAllPasses();
-  weft::registerPhasePipelines();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(
-      argc, argv, "Weft optimizer driver: runs passes on IR\n", registry));
+  llvm::InitLLVM init(argc, argv);
+  return tools::runMain(toolName, [&] { return run(argc, argv); });
 }

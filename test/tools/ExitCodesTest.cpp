@@ -1,0 +1,126 @@
+//===- ExitCodesTest.cpp - How every program ends -------------------------===//
+//
+// One table over all programs: 0 done, 1 an error that is explained, 2 a wrong
+// command line. (70 and 130: tools/common/ExitCodes.h and its test.)
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/runtime/Support/RunCommand.h"
+
+#include <gmock/gmock.h>
+
+#include <array>
+
+using namespace weft;
+using testing::HasSubstr;
+
+namespace {
+
+struct Case {
+  std::string arguments;
+  int code;
+  std::string says;
+};
+
+struct Tool {
+  std::string name;
+  /// A command line that only lacks what a case adds.
+  std::string complete;
+  std::vector<Case> cases;
+};
+
+// Cases that every program has.
+std::vector<Case> makeCases(const Tool &tool) {
+  std::vector<Case> cases = {
+      {"--help", 0, tool.name},
+      {tool.complete + " --no-such-option", 2, "--no-such-option"},
+      {tool.complete + " -q", 2, "-q"}};
+  cases.insert(cases.end(), tool.cases.begin(), tool.cases.end());
+  return cases;
+}
+
+const std::array tools = {
+    Tool{"weft-run",
+         "no-such.weft --prompt x",
+         {{"", 2, "plan is required"},
+          {"no-such.weft --prompt x --max-tokens many", 2, "found 'many'"},
+          {"no-such.weft --prompt x --max-tokens -1", 2, "--max-tokens"},
+          {"no-such.weft --prompt x --temperature warm", 2, "--temperature"},
+          {"no-such.weft --prompt x", 1, "no-such.weft"},
+          {"/dev/null --prompt x", 1, "/dev/null"}}},
+    Tool{"weft-dump",
+         "no-such.weft",
+         {{"", 2, "FILE is required"},
+          {"no-such.weft --memory --kernels", 2, "--help"},
+          {"no-such.weft --context 12", 2, "sizes go with"},
+          {"no-such.weft --memory --context 0", 2, "found '0'"},
+          {"no-such.weft", 1, "no-such.weft"}}},
+    Tool{"weft-bench",
+         "no-such.weft",
+         {{"", 2, "plan is required"},
+          {"no-such.weft --repeat 0", 2, "found '0'"},
+          {"no-such.weft --device abacus", 2, "abacus"},
+          {"no-such.weft --prompt-tokens 0 --generate-tokens 0", 2, "both 0"},
+          {"no-such.weft", 1, "no-such.weft"}}},
+#ifdef WEFT_HAS_COMPILER
+    Tool{"weft-compile",
+         "no-such -o no-such/out.weft",
+         {{"", 2, "give either MODEL or --synthesize"},
+          {"no-such", 2, "-o FILE.weft"},
+          {"no-such -o out --target=cpu:", 2, "x86-64-v3"},
+          {"no-such -o out --target=abacus", 2, "sm_90a"},
+          {"no-such -o out --context=many", 2, "many"},
+          {"no-such -o out", 1, "no-such"}}},
+    Tool{"weft-bisect",
+         "no-such",
+         {{"", 2, "--help"},
+          {"no-such --dtype=f8", 2, "f32, f16 or bf16"},
+          {"no-such", 1, "no-such"}}},
+    Tool{"weft-opt",
+         "no-such.mlir",
+         {{"/dev/null --weft-no-such-pass", 2, "--weft-no-such-pass"},
+          {"/dev/null --pass-pipeline='builtin.module(no-such)'", 2, "no-such"},
+          {"/dev/null --pass-pipeline='builtin.module('", 2, "pipeline"},
+          {"/dev/null --weft-plan-memory=no-such=1", 2, "no-such"},
+          {"/dev/null", 0, "module"},
+          {"/dev/null -o no-such/out.mlir", 1, "no-such/out.mlir"},
+          {"/dev/null -o /dev/null", 0, ""},
+          {"no-such.mlir", 1, "no-such.mlir"}}},
+    Tool{"weft-lsp-server",
+         "",
+         {{"--log=loud", 2, "error, info, verbose"},
+          {"--input-style=xml", 2, "json, delimited"},
+          {"more", 2, "more"},
+          // An editor that goes away without saying so.
+          {"", 1, "ransport error"}}},
+#endif
+};
+
+class ExitCodes : public testing::TestWithParam<Tool> {};
+
+TEST_P(ExitCodes, AreThoseOfTheTable) {
+  const Tool &tool = GetParam();
+  for (const Case &one : makeCases(tool)) {
+    const std::string command = tool.name + " " + one.arguments;
+    SCOPED_TRACE(command);
+    test::CommandResult result =
+        test::runCommand("'" WEFT_TOOLS "'/" + command + " </dev/null 2>&1");
+    EXPECT_EQ(result.exitCode, one.code) << result.output.substr(0, 2000);
+    EXPECT_THAT(result.output.substr(0, 4000), HasSubstr(one.says));
+  }
+}
+
+TEST_P(ExitCodes, AreInTheHelp) {
+  test::CommandResult help =
+      test::runCommand("'" WEFT_TOOLS "'/" + GetParam().name + " --help");
+  EXPECT_THAT(help.output, HasSubstr("xit codes: 0"));
+  EXPECT_THAT(help.output, HasSubstr(GetParam().name + " "));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ExitCodes, testing::ValuesIn(tools),
+                         [](const auto &info) {
+                           return info.param.name.substr(5, 3) +
+                                  std::to_string(info.index);
+                         });
+
+} // namespace
