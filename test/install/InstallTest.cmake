@@ -15,7 +15,7 @@ function(run)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
-run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --strip)
 foreach(file README.md CHANGELOG.md docs/c-api.md docs/decisions/README.md
         examples/generate.c)
   if(NOT EXISTS ${prefix}/share/doc/Weft/${file})
@@ -24,6 +24,19 @@ foreach(file README.md CHANGELOG.md docs/c-api.md docs/decisions/README.md
 endforeach()
 foreach(tool weft-run weft-dump weft-bench)
   run(${prefix}/bin/${tool} --help)
+endforeach()
+
+# The runtime is small and needs nothing of the compiler.
+set(library ${prefix}/${LIBRARY})
+file(SIZE ${library} bytes)
+if(bytes GREATER 5000000)
+  message(FATAL_ERROR "${library} has ${bytes} bytes, expected at most 5 MB")
+endif()
+foreach(program ${library} ${prefix}/bin/weft-run)
+  run(ldd ${program})
+  if(NOT output MATCHES "libstdc" OR output MATCHES "LLVM|MLIR|libclang")
+    message(FATAL_ERROR "${program} needs the wrong libraries:\n${output}")
+  endif()
 endforeach()
 
 run(${CMAKE_COMMAND} -S ${CONSUMER} -B ${FOLDER}/build -G ${GENERATOR}
