@@ -174,7 +174,7 @@ struct Command {
   /// Work and minimum traffic, for reports: at most, where they follow from
   /// the data of a run.
   Expr flops, bytes;
-  std::vector<Variant> variants; ///< Launch: by ascending limit.
+  std::vector<Variant> variants = {}; ///< Launch: by ascending limit.
   /// Work and traffic exactly where they follow from data: over Plan::symbols
   /// and, behind them, the numbers of Entry::keyCounts. Both or neither are
   /// empty.

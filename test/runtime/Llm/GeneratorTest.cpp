@@ -147,8 +147,8 @@ TEST_F(GeneratorTest, A33PenaltiesStayInTheirSequence) {
     for (const Ids &prompt : prompts) {
       alone.push_back(generate(start(prompt), count, options).ids);
       requests.push_back({start(prompt), options, nullptr});
-      const GenerationOptions plain = {
-          .sampling = {.temperature = 1, .seed = 8}};
+      GenerationOptions plain;
+      plain.sampling = {.temperature = 1, .seed = 8};
       EXPECT_NE(generate(start(prompt), count, plain).ids, alone.back());
     }
     auto results = generator->generate(requests);
