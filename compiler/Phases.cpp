@@ -75,6 +75,7 @@ static void buildKernel(OpPassManager &manager, const CompileOptions &options) {
   streams.batchInvariant = options.batchInvariant;
   manager.addPass(kernel::createChooseStreamSchedules(streams));
   manager.addPass(kernel::createChooseFlashSchedules());
+  manager.addPass(kernel::createPrefetchWeights());
   manager.addPass(kernel::createBuildTilePrograms());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

@@ -112,6 +112,10 @@ def Tile_StreamScheduleAttr : AttrDef<Tile_Dialect, "StreamSchedule",
     with weights before the kernels ahead have ended. `column_warps` x
     `step_warps` warps multiply, each its columns and its part of a step.
 
+    When its own pieces are under way, a kernel with `prefetch_bytes` brings
+    weights of the next one into the L2 cache: of each of `prefetch_ranges` equal
+    ranges of columns the first bytes, of all its matrices together.
+
     With `resident_rows`, 1, a block reads the only row of the input once, for all
     values of k, and keeps it; pieces are of the weight alone.
 
@@ -125,13 +129,18 @@ def Tile_StreamScheduleAttr : AttrDef<Tile_Dialect, "StreamSchedule",
     "int64_t":$rows, "int64_t":$columns, "int64_t":$step,
     "int64_t":$slots, "int64_t":$ranges, "int64_t":$cluster,
     "int64_t":$column_warps, "int64_t":$step_warps,
-    DefaultValuedParameter<"int64_t", "0">:$resident_rows);
+    DefaultValuedParameter<"int64_t", "0">:$resident_rows,
+    DefaultValuedParameter<"int64_t", "0">:$prefetch_ranges,
+    DefaultValuedParameter<"int64_t", "0">:$prefetch_bytes);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// Warps of the roles `math` and `load`.
     int64_t getMathWarps() const { return getColumnWarps() * getStepWarps(); }
     static constexpr int64_t loadWarps = 1;
+
+    /// This schedule, with what it brings into the cache for the next kernel.
+    StreamScheduleAttr withPrefetch(int64_t ranges, int64_t bytes) const;
 
     bool hasSeveralItems() const { return false; }
     int64_t getUnroll() const { return getStep(); }

@@ -291,7 +291,8 @@ class BuildTilePrograms
     std::string key;
     llvm::raw_string_ostream stream(key);
     stream << schedules << dispatch->getAttr(inputLayoutsName)
-           << dispatch->getAttr(resultLayoutsName);
+           << dispatch->getAttr(resultLayoutsName)
+           << dispatch->getAttr(prefetchedName);
     llvm::interleaveComma(dispatch.getBlock().getArgumentTypes(), stream);
     for (Operation &op : dispatch.getBlock())
       op.print(stream, OpPrintingFlags().printGenericOpForm().useLocalScope());

@@ -171,7 +171,8 @@ SmallVector<Attribute> choose(MLIRContext *context, const Layers &layers,
     schedules.push_back(tile::StreamScheduleAttr::get(
         context, arch.name, rows.most, rows.tile, cut.columns, cut.step,
         getSlots(layers, cut, rows.tile, arch), cut.ranges, cut.cluster,
-        cut.columnWarps, warps / cut.columnWarps, cut.isResident));
+        cut.columnWarps, warps / cut.columnWarps, cut.isResident,
+        /*prefetch_ranges=*/0, /*prefetch_bytes=*/0));
   };
   Cut many = cutForManyRows(layers, arch);
   Cut few = batchInvariant ? many : cutForFewRows(layers, arch);

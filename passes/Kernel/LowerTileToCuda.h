@@ -212,6 +212,7 @@ private:
   mlir::FailureOr<CopyPieces> getCopyPieces(CopyOp op);
   std::pair<mlir::Value, mlir::Value> getSlot(const CudaChannel &channel,
                                               mlir::Value piece);
+  void emitPrefetch(PrefetchOp op);
   int64_t getPipelineBytes();
   void emitBarrier();
 

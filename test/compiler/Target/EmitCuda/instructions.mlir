@@ -186,6 +186,7 @@ cuda.kernel @matrices arch "sm_80" threads 32 shared 4096
 // CHECK-NEXT:   mbarrier_init(full + slot * 8, 1);
 // CHECK-NEXT:   fence_mbarrier_init();
 // CHECK-NEXT:   cluster_barrier();
+// CHECK-NEXT:   prefetch_bulk(w + slot, 512);
 // CHECK-NEXT:   wait_dependency();
 // CHECK-NEXT:   const bool elected = elect();
 // CHECK-NEXT:   if (elected) {
