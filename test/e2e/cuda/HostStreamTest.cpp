@@ -1,0 +1,108 @@
+// Models whose weights stream through rings of shared memory, on the host:
+// every variant for numbers of rows, clusters of 1, 2, 4 and 8, in several
+// random orders of threads and copies. So roles, channels and clusters are
+// right as they are printed for Hopper.
+
+#include "test/e2e/AgainstReference.h"
+#include "test/e2e/CompileModel.h"
+#include "test/e2e/PlanModel.h"
+#include "test/e2e/cuda/HostCudaDevice.h"
+
+#include <cstdlib>
+#include <set>
+
+#include <gtest/gtest.h>
+
+using namespace weft;
+using namespace weft::e2e;
+
+namespace {
+
+PlanStore &plans() {
+  static PlanStore store("cuda-host-stream");
+  return store;
+}
+
+/// Hidden and intermediate sizes are multiples of 128. The sizes of the layers
+/// take clusters of 4 (qkv, output, down), 1 (gate and up) and 2 (head); the
+/// down projection has more pieces than a ring has slots.
+reference::RandomOptions makeOptions() {
+  reference::RandomOptions options;
+  options.elementType = reference::ElementType::BF16;
+  options.vocabulary = 4096;
+  options.layers = 1;
+  options.hidden = 128;
+  options.heads = 8;
+  options.kvHeads = 2;
+  options.headSize = 16;
+  options.intermediate = 4096;
+  options.maxPositions = 640;
+  return options;
+}
+
+std::string compilePlan(const std::string &name,
+                        const CompileSettings &settings) {
+  static const reference::RandomOptions options = makeOptions();
+  return plans().compile(name, options, settings);
+}
+
+CompileSettings hopper() {
+  CompileSettings settings;
+  settings.cudaArchs = {"sm_90a"};
+  return settings;
+}
+
+std::shared_ptr<rt::Program> load(uint64_t seed) {
+  static std::shared_ptr<HostKernels> kernels;
+  return loadProgram(
+      compilePlan("stream", hopper()), [&](const rt::Plan &plan) {
+        if (!kernels)
+          kernels = compileHostKernels(plan, plans().getFolder() / "host");
+        return createHostCudaDevice(kernels, seed);
+      });
+}
+
+TEST(HostStream, TheModelTakesEveryClusterAndVariant) {
+  std::shared_ptr<rt::Program> program = load(1);
+  std::set<uint32_t> streamed, attention;
+  for (const rt::Kernel &kernel : program->getPlan().kernels)
+    for (const rt::Code &code : kernel.code) {
+      if (kernel.schedule.find("stream_schedule") != std::string::npos)
+        streamed.insert(code.launch.clusterSize);
+      if (kernel.schedule.find("flash_schedule") != std::string::npos)
+        attention.insert(code.launch.clusterSize);
+    }
+  EXPECT_EQ(streamed, (std::set<uint32_t>{1, 2, 4}));
+  EXPECT_EQ(attention, (std::set<uint32_t>{1, 8}));
+}
+
+/// Orders of threads to try; the environment may ask for more.
+uint64_t seedCount() {
+  const char *text = std::getenv("WEFT_HOST_SEEDS");
+  return text ? std::strtoull(text, nullptr, 10) : 1;
+}
+
+// Steps of 1, 10, 20 and 40 rows take the variants for up to 8, 16 and 32 rows
+// and for any number.
+TEST(HostStream, EveryVariantEqualsTheReference) {
+  for (uint64_t seed = 1; seed <= seedCount(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    PlanModel model(load(seed));
+    auto reference =
+        reference::Transformer::load(plans().getCheckpoint("stream"));
+    const int64_t lengths[] = {1, 10, 20, 40};
+    EXPECT_LE(relativeError(reference, randomPrompts(lengths, 4096, 7),
+                            model.asRunModel()),
+              2e-2);
+  }
+}
+
+TEST(HostStream, GreedyTokensEqualTheProcessors) {
+  PlanModel gpu(load(3));
+  PlanModel cpu(compilePlan("processor", {}));
+  const int64_t lengths[] = {5};
+  for (const std::vector<int32_t> &prompt : randomPrompts(lengths, 4096, 11))
+    EXPECT_EQ(gpu.generateGreedily(prompt, 4), cpu.generateGreedily(prompt, 4));
+}
+
+} // namespace
