@@ -48,6 +48,9 @@ static bool streamsWeights(const Target &target) {
 static void buildFuse(OpPassManager &manager, const CompileOptions &options) {
   // Merging changes the matrices, packing their layout; dispatches are formed
   // around both.
+  bool isStreamed = options.fuse && streamsWeights(options.target);
+  if (isStreamed)
+    manager.addPass(fuse::createInterleaveRope());
   if (options.fuse)
     manager.addPass(fuse::createMergeParallelLinears());
   fuse::PackWeightsOptions packing;
@@ -58,8 +61,11 @@ static void buildFuse(OpPassManager &manager, const CompileOptions &options) {
   fuse::FormDispatchesOptions dispatches;
   dispatches.fuse = options.fuse;
   manager.addPass(fuse::createFormDispatches(dispatches));
-  if (options.fuse && streamsWeights(options.target))
+  if (isStreamed) {
     manager.addPass(fuse::createFuseNorms());
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(fuse::createFuseRope());
+  }
   // Removes the reshapes that dispatches have taken over.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

@@ -104,12 +104,19 @@ public:
     int64_t rowSize = rows ? elements / rows : 0;
     for (int64_t b = 0; b < blocks; ++b) {
       int64_t row = attr.getStart() + b * attr.getStride();
-      if (!attr.getTransposed()) {
-        add({tensor, row * rowSize, 1, block * rowSize});
-        continue;
+      auto addRows = [&](int64_t first, int64_t count) {
+        if (!attr.getTransposed())
+          return add({tensor, first * rowSize, 1, count * rowSize});
+        for (int64_t r = first; r < first + count; ++r)
+          add({tensor, r, rows, rowSize});
+      };
+      for (int64_t pair = 0; pair < attr.getPairs(); ++pair) {
+        addRows(row + pair, 1);
+        addRows(row + attr.getPairs() + pair, 1);
       }
-      for (int64_t r = row; r < row + block; ++r)
-        add({tensor, r, rows, rowSize});
+      int64_t paired = 2 * attr.getPairs();
+      if (paired < block)
+        addRows(row + paired, block - paired);
     }
     return llvm::Error::success();
   }

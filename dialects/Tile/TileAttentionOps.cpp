@@ -50,3 +50,33 @@ LogicalResult ShareSoftmaxOp::verify() {
     return emitOpError("needs the state of a tile.fold with merge softmax");
   return success();
 }
+
+LogicalResult RotateOp::verify() {
+  auto tile = cast<RankedTensorType>(getTile().getType());
+  auto angles = cast<MemRefType>(getCosine().getType());
+  if (tile.getRank() != 2 || tile.getDimSize(1) % 2 != 0 ||
+      angles.getRank() != 2 || !angles.getElementType().isF32())
+    return emitOpError("needs a tile of pairs of columns and rows of f32 "
+                       "angles, found ")
+           << tile << " and " << angles;
+  if (2 * angles.getDimSize(1) > static_cast<int64_t>(getHeadSize()) ||
+      getColumns() % getHeadSize() != 0)
+    return emitOpError("rotates whole heads with at most half as many angles "
+                       "as columns, found ")
+           << angles.getDimSize(1) << " angles for heads of " << getHeadSize()
+           << " in " << getColumns() << " columns";
+  return success();
+}
+
+LogicalResult AppendHeadsOp::verify() {
+  auto tile = cast<RankedTensorType>(getTile().getType());
+  auto cache = cast<MemRefType>(getCache().getType());
+  auto slots = cast<MemRefType>(getSlots().getType());
+  if (tile.getRank() != 2 || cache.getRank() != 4 || slots.getRank() != 1 ||
+      tile.getElementType() != cache.getElementType() ||
+      !slots.getElementType().isInteger(32))
+    return emitOpError("needs a tile of two dimensions, a cache of four with "
+                       "its element type and slots of type i32, found ")
+           << tile << ", " << cache << " and " << slots;
+  return success();
+}

@@ -78,4 +78,57 @@ def Tile_ShareSoftmaxOp : Tile_Op<"share_softmax", [MemoryEffects<[MemRead, MemW
   let hasVerifier = 1;
 }
 
+def Tile_RotateOp : Tile_Op<"rotate", [MemoryEffects<[MemRead]>,
+                                       AllTypesMatch<["tile", "result"]>,
+                                       AllTypesMatch<["cosine", "sine"]>]> {
+  let summary = "rotates pairs of columns by the angles of their rows";
+  let description = [{
+    The tile stands at row `row` and column `column` of a matrix whose first
+    `columns` columns are heads of `head_size` each. Columns 2i and 2i + 1 of a
+    head are rotated by angle i of their row; behind the last angle, and behind
+    the heads, columns stay. `cosine` and `sine` have a row for each of the
+    matrix. `rows` rows (at least 1) are inside; those behind get the last one's
+    angles.
+
+    ```mlir
+    %y = tile.rotate %x by %cos, %sin[%row, %column] rows %n size 128 columns 5120
+        : tensor<8x16xf32>, memref<?x64xf32>
+    ```
+  }];
+  let arguments = (ins Tile_F32Tile:$tile, Arg<Tile_View, "cosines", [MemRead]>:$cosine,
+                       Arg<Tile_View, "sines", [MemRead]>:$sine, Index:$row, Index:$column,
+                       Index:$rows, I64Attr:$head_size, I64Attr:$columns);
+  let results = (outs Tile_F32Tile:$result);
+  let assemblyFormat = [{
+    $tile `by` $cosine `,` $sine `[` $row `,` $column `]` `rows` $rows `size` $head_size
+    `columns` $columns attr-dict `:` type($tile) `,` type($cosine)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_AppendHeadsOp : Tile_Op<"append_heads", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "writes columns of some tokens as heads into a cache";
+  let description = [{
+    The tile stands at row `row` and column `column` of a matrix in which the
+    heads of the cache begin at column `first`. Of its first `rows` rows and
+    `columns` columns, what is in these heads is written: row t to position `slots[t]` % B of block
+    `slots[t]` / B. A cache is `[blocks, heads, B, size]`, or, with `keys`,
+    `[blocks, heads, size, B]`.
+
+    ```mlir
+    tile.append_heads %k, %cache at %slots[%row, %column] rows %n columns %m first 4096 {keys}
+        : tensor<8x16xbf16>, memref<?x8x128x64xbf16>, memref<?xi32>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$tile, Arg<Tile_View, "cache", [MemWrite]>:$cache,
+                       Arg<Tile_View, "slots", [MemRead]>:$slots, Index:$row, Index:$column,
+                       Index:$rows, Index:$columns, I64Attr:$first, UnitAttr:$keys);
+  let assemblyFormat = [{
+    $tile `,` $cache `at` $slots `[` $row `,` $column `]` `rows` $rows `columns` $columns
+    `first` $first attr-dict `:`
+    type($tile) `,` type($cache) `,` type($slots)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // WEFT_DIALECTS_TILE_ATTENTIONOPS_TD

@@ -45,6 +45,10 @@ def Weft_SourceAttr : Weft_Attr<"Source", "source"> {
 
     Example: the query rows of a fused GPT-NeoX projection with 4 heads of
     size 16 are `#weft.source<"qkv.weight", start = 0, block = 16, stride = 48, count = 4>`.
+
+    With `pairs`, the first 2 * `pairs` rows of a block come in the order 0,
+    `pairs`, 1, `pairs` + 1, ...: the two halves of a head that rotary embedding
+    pairs (see `weft-interleave-rope`).
   }];
   let parameters = (ins
     StringRefParameter<"tensor name in the checkpoint">:$name,
@@ -52,14 +56,15 @@ def Weft_SourceAttr : Weft_Attr<"Source", "source"> {
     DefaultValuedParameter<"int64_t", "0">:$block,
     DefaultValuedParameter<"int64_t", "0">:$stride,
     DefaultValuedParameter<"int64_t", "0">:$count,
-    DefaultValuedParameter<"bool", "false">:$transposed);
+    DefaultValuedParameter<"bool", "false">:$transposed,
+    DefaultValuedParameter<"int64_t", "0">:$pairs);
   let builders = [
     AttrBuilder<(ins "llvm::StringRef":$name, CArg<"bool", "false">:$transposed), [{
-      return $_get($_ctxt, name, 0, 0, 0, 0, transposed);
+      return $_get($_ctxt, name, 0, 0, 0, 0, transposed, 0);
     }]>
   ];
   let assemblyFormat = [{
-    `<` $name (`,` struct($start, $block, $stride, $count, $transposed)^)? `>`
+    `<` $name (`,` struct($start, $block, $stride, $count, $transposed, $pairs)^)? `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -33,8 +33,8 @@ void WeftDialect::initialize() {
 
 LogicalResult SourceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  StringRef name, int64_t start, int64_t block,
-                                 int64_t stride, int64_t count,
-                                 bool transposed) {
+                                 int64_t stride, int64_t count, bool transposed,
+                                 int64_t pairs) {
   if (name.empty())
     return emitError() << "a source needs a tensor name";
   if (count < 0 || start < 0)
@@ -44,5 +44,9 @@ LogicalResult SourceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "source '" << name << "': blocks of " << block
                        << " rows every " << stride
                        << " rows are empty or overlap";
+  if (pairs < 0 || (pairs > 0 && (count == 0 || 2 * pairs > block)))
+    return emitError() << "source '" << name << "': " << pairs
+                       << " pairs do not fit into blocks of " << block
+                       << " rows";
   return success();
 }

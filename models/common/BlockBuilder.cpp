@@ -65,7 +65,8 @@ Value BlockBuilder::weight(const Weight &weight) {
   for (const RowRange &range : weight.sources)
     sources.push_back(SourceAttr::get(builder.getContext(), range.name,
                                       range.start, range.block, range.stride,
-                                      range.count, range.transposed));
+                                      range.count, range.transposed,
+                                      /*pairs=*/0));
   // Norms and biases keep their type: they are small and often more precise.
   const TensorInfo *stored = source.find(weight.sources.front().name);
   bool isMatrix = weight.shape.size() > 1;

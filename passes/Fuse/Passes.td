@@ -127,4 +127,56 @@ def FuseNorms : Pass<"weft-fuse-norms"> {
   let statistics = [Statistic<"numFused", "fused", "Norms moved into linear layers">];
 }
 
+def InterleaveRope : Pass<"weft-interleave-rope", "::mlir::ModuleOp"> {
+  let summary = "puts the two halves of rotated heads side by side";
+  let description = [{
+    Rotary embedding by halves pairs elements i and i + R/2 of a head. If the
+    rows of the query's and the key's weights are read pair by pair, the elements
+    of a pair lie side by side in a tile of the layer's output, which can then be
+    rotated by the kernel that computes it (`weft-fuse-rope`). Scores are the
+    same: they are sums over a head's elements, whose order changes for queries
+    and keys alike. Also in the cache, which only attention reads.
+
+    Part of the fuse phase for GPUs that stream weights.
+
+    Conditions:
+
+    * query and keys come from linear layers directly, with plain weights;
+    * the keys are written to a state, and all that reads or writes the state in
+      any entry point is of this kind.
+
+    Remarks:
+
+    * `rope-interleaved`, passed: heads are rotated pair by pair;
+    * `rope-not-interleaved`, missed: attention takes something else.
+  }];
+  let dependentDialects = ["::weft::WeftDialect"];
+  let statistics = [Statistic<"numInterleaved", "interleaved", "Rotations that were changed">];
+}
+
+def FuseRope : Pass<"weft-fuse-rope"> {
+  let summary = "moves rotations and cache appends into the linear layer before them";
+  let description = [{
+    The query/key/value layer rotates what it computes and writes keys and values
+    to the cache: one kernel less in a layer, and its values stay in registers.
+    Stands behind the forming of dispatches and `weft-fuse-norms`. Part of the
+    fuse phase for GPUs that stream weights.
+
+    Conditions:
+
+    * the heads are those of one linear layer with a weight in fragments, which
+      nothing else reads;
+    * they are rotated pair by pair (`weft-interleave-rope`), by the same angles,
+      and stand before those that are not;
+    * only the first ones are returned, the others are written to caches.
+
+    Remarks:
+
+    * `rope-fused`, passed: the rotation is computed by the layer;
+    * `rope-not-fused`, missed: why not.
+  }];
+  let dependentDialects = ["::weft::WeftDialect"];
+  let statistics = [Statistic<"numFused", "fused", "Rotations moved into linear layers">];
+}
+
 #endif // WEFT_PASSES_FUSE_PASSES_TD

@@ -270,6 +270,10 @@ private:
   headPlace(mlir::Value tileRow, mlir::Value row, mlir::Value column,
             int64_t heads, int64_t headSize);
 
+  // Heads of query, key and value.
+  mlir::LogicalResult emitRotate(RotateOp op);
+  mlir::LogicalResult emitAppendHeads(AppendHeadsOp op);
+
   // Softmax folds that warps and splits cut.
   struct StepAddresses;
   mlir::LogicalResult emitFlashFold(FoldOp op);

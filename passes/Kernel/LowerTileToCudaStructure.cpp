@@ -52,6 +52,7 @@ void CudaTileEmitter::emitArguments(cuda::KernelOp target) {
   llvm::DenseSet<Value> written;
   kernel.walk([&](StoreOp store) { written.insert(store.getView()); });
   kernel.walk([&](StoreHeadsOp store) { written.insert(store.getView()); });
+  kernel.walk([&](AppendHeadsOp append) { written.insert(append.getCache()); });
   for (auto [symbol, argument] :
        llvm::zip(kernel.getSymbolArguments(),
                  target.getBlock().getArguments().drop_front(
@@ -299,6 +300,8 @@ LogicalResult CudaTileEmitter::emitOp(Operation *op) {
       .Case([&](ShareOp share) { return emitShare(share); })
       .Case([&](ShareSoftmaxOp share) { return emitShareSoftmax(share); })
       .Case([&](StoreHeadsOp store) { return emitStoreHeads(store); })
+      .Case([&](RotateOp rotate) { return emitRotate(rotate); })
+      .Case([&](AppendHeadsOp append) { return emitAppendHeads(append); })
       .Case([&](ClusterRankOp rank) {
         values[rank.getResult()] =
             clusterSize == 1

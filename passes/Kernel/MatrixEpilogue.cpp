@@ -1,6 +1,7 @@
 //===- MatrixEpilogue.cpp - What follows a multiplication -----------------===//
 
 #include "passes/Kernel/MatrixEpilogue.h"
+#include "passes/Kernel/HeadsEpilogue.h"
 
 using namespace mlir;
 using namespace weft;
@@ -21,6 +22,8 @@ void kernel::buildMatrixEpilogue(KernelBuilder &k, ArrayRef<MatrixSum> sums,
     tiles[result] = k.roundTo(
         sum, cast<RankedTensorType>(result.getType()).getElementType());
   }
+  if (isHeadsEpilogue(ops))
+    return buildHeadsEpilogue(k, tiles.front().second, ops, tile);
   for (Operation *op : ops) {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands()) {

@@ -72,12 +72,19 @@ protected:
                              PackedLayoutInterface layout,
                              ArrayRef<int64_t> shape,
                              ArrayRef<StringRef> names) {
-    OpBuilder builder(&context);
-    OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
-    builder.setInsertionPointToStart(module->getBody());
     SmallVector<Attribute> sources;
     for (StringRef name : names)
       sources.push_back(SourceAttr::get(&context, name));
+    return readSources(source, layout, shape, sources);
+  }
+
+  std::vector<uint16_t> readSources(const WeightSource &source,
+                                    PackedLayoutInterface layout,
+                                    ArrayRef<int64_t> shape,
+                                    ArrayRef<Attribute> sources) {
+    OpBuilder builder(&context);
+    OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
+    builder.setInsertionPointToStart(module->getBody());
     auto type = RankedTensorType::get(layout.getPackedShape(shape),
                                       builder.getBF16Type());
     auto weight = WeightOp::create(builder, builder.getUnknownLoc(), type,
@@ -151,4 +158,32 @@ TEST_F(ReadParamTest, PanelsOfPairs) {
       int64_t at = ((n / 4 * (columns / 2) + k / 2) * 4 + n % 4) * 2 + k % 2;
       EXPECT_EQ(elements[at], n < rows ? n * columns + k + 1 : 0);
     }
+}
+
+TEST_F(ReadParamTest, PairsOfRows) {
+  // Two heads of 16 rows, 12 of which are rotated by halves: 0, 6, 1, 7, ...,
+  // 5, 11, then 12 to 15.
+  const int64_t columns = 16;
+  auto layout = FragmentLayoutAttr::get(&context);
+  for (bool isMapped : {false, true}) {
+    NumberedSource source(isMapped);
+    source.add("a", {32, columns}, 0);
+    auto pairs = SourceAttr::get(&context, "a", /*start=*/0, /*block=*/16,
+                                 /*stride=*/16, /*count=*/2,
+                                 /*transposed=*/false, /*pairs=*/6);
+    std::vector<uint16_t> elements =
+        readSources(source, layout, {32, columns}, {pairs});
+    ASSERT_EQ(elements.size(), size_t(32 * columns));
+    for (int64_t n = 0; n < 32; ++n)
+      for (int64_t k = 0; k < columns; ++k) {
+        int64_t inHead = n % 16;
+        int64_t row =
+            n - inHead + (inHead < 12 ? inHead / 2 + inHead % 2 * 6 : inHead);
+        int64_t lane = n % 8 * 4 + k % 8 / 2;
+        int64_t element = k % 16 / 8 * 4 + n % 16 / 8 * 2 + k % 2;
+        int64_t at = (n / 16 * 32 + lane) * 8 + element;
+        EXPECT_EQ(elements[at], row * columns + k)
+            << "row " << n << ", column " << k;
+      }
+  }
 }

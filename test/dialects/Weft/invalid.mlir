@@ -22,6 +22,13 @@ func.func @f() attributes {a = #weft.source<"w", block = 4, stride = 2, count = 
 
 // -----
 
+// expected-error @below {{source 'w': 3 pairs do not fit into blocks of 4 rows}}
+func.func @f() attributes {a = #weft.source<"w", block = 4, stride = 4, count = 2, pairs = 3>} {
+  return
+}
+
+// -----
+
 // expected-error @below {{panels need positive columns and group, found 0 and 2}}
 func.func @f() attributes {a = #weft.panels<columns = 0, group = 2>} {
   return
