@@ -53,6 +53,8 @@ public:
       buildResidentRow();
     Value end = k.mul(rangeStart(k.add(range, k.index(1))), groupColumns);
     Value begin = k.mul(rangeStart(range), groupColumns);
+    share = width / schedule.getCluster();
+    offset = k.mul(k.create<tile::ClusterRankOp>(), share);
     k.forLoop(begin, end, width, [&](Value column) {
       Value round = k.div(k.sub(column, begin), width);
       buildTile(column, k.min(k.sub(end, column), k.index(width)), round);
@@ -124,8 +126,6 @@ private:
             next.push_back(k.create<arith::AddFOp>(state.back(), squares));
           return next;
         });
-    int64_t share = width / schedule.getCluster();
-    Value offset = k.mul(k.create<tile::ClusterRankOp>(), share);
     SmallVector<Type> types(
         sums.size(), k.tileType({shape[0], share}, k.builder.getF32Type()));
     auto shared = k.create<tile::ShareOp>(types, sums, round);
@@ -159,6 +159,8 @@ private:
   RowView input;
   Value resident;    ///< [1, K] in shared memory, or null.
   int64_t width = 0; ///< Columns of a tile, of each layer.
+  int64_t share = 0; ///< Of those, what this block stores, from `offset` on.
+  Value offset;
   Value row, rows;
 };
 

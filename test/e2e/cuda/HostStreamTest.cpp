@@ -97,6 +97,56 @@ TEST(HostStream, EveryVariantEqualsTheReference) {
   }
 }
 
+/// A small model of another family, whose layers stream too.
+struct Family {
+  const char *name;
+  reference::ElementType elementType = reference::ElementType::BF16;
+  nlohmann::json rope = nlohmann::json::object();
+};
+
+void PrintTo(const Family &family, std::ostream *stream) {
+  *stream << family.name;
+}
+
+class HostStreamFamilies : public testing::TestWithParam<Family> {};
+
+// Biases, fused weights of heads, partial rotation, head norms, 16-bit floats
+// that a norm may not be folded into: what fusions leave alone and what not. A
+// single row of 256 values is kept in shared memory.
+TEST_P(HostStreamFamilies, EqualTheReference) {
+  const Family &family = GetParam();
+  reference::RandomOptions options;
+  options.family = family.name;
+  options.elementType = family.elementType;
+  options.rope = family.rope;
+  options.vocabulary = 512;
+  options.layers = 1;
+  options.hidden = 256;
+  options.heads = 4;
+  options.kvHeads = options.family == "gpt_neox" ? 4 : 2;
+  options.headSize = 64;
+  options.intermediate = 256;
+  const std::string &name = options.family;
+  std::string path = plans().compile(name, options, hopper());
+  std::shared_ptr<HostKernels> kernels;
+  PlanModel model(loadProgram(path, [&](const rt::Plan &plan) {
+    kernels = compileHostKernels(plan, plans().getFolder() / (name + "-host"));
+    return createHostCudaDevice(kernels, 1);
+  }));
+  auto reference = reference::Transformer::load(plans().getCheckpoint(name));
+  const int64_t lengths[] = {1, 3, 9};
+  EXPECT_LE(relativeError(reference, randomPrompts(lengths, 512, 7),
+                          model.asRunModel()),
+            2e-2);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, HostStreamFamilies,
+    testing::Values(Family{"llama", reference::ElementType::F16},
+                    Family{"qwen2"}, Family{"qwen3"}, Family{"phi3"},
+                    Family{"gpt_neox"}, Family{"gemma2"}),
+    testing::PrintToStringParamName());
+
 TEST(HostStream, GreedyTokensEqualTheProcessors) {
   PlanModel gpu(load(3));
   PlanModel cpu(compilePlan("processor", {}));
