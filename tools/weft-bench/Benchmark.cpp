@@ -30,68 +30,57 @@ public:
       : session(session), generator(session.getGenerator()), options(options),
         random(options.seed) {}
 
-  /// Computes the prompts for the first time.
+  /// Makes the sequences and computes prompts for the first time.
   Status computeFirst() {
-    return withSequences([&](const Sequences &sequences) {
-             return compute(sequences,
-                            std::max<int64_t>(options.promptTokens, 1),
-                            nullptr);
-           })
-        .getStatus();
-  }
-
-  /// Seconds of the prompt and of the generation.
-  Result<std::pair<double, double>> once(Workload *promptWork,
-                                         Workload *generationWork) {
-    return withSequences([&](const Sequences &sequences) {
-      return timeSequences(sequences, promptWork, generationWork);
-    });
-  }
-
-private:
-  using Sequences = std::vector<SequenceId>;
-
-  /// Calls `work` with new sequences and removes them.
-  template <typename Work>
-  std::invoke_result_t<Work, const Sequences &> withSequences(Work work) {
-    Sequences sequences(options.sequences);
+    sequences.resize(options.sequences);
     for (SequenceId &sequence : sequences)
       sequence = generator.addSequence();
-    auto result = work(sequences);
-    for (SequenceId sequence : sequences)
-      if (Status s = generator.removeSequence(sequence); !s)
-        return s;
-    return result;
+    Result<double> prompt =
+        compute(std::max<int64_t>(options.promptTokens, 1), nullptr);
+    if (!prompt)
+      return prompt.getStatus();
+    return rewind(0);
   }
 
-  Result<std::pair<double, double>> timeSequences(const Sequences &sequences,
-                                                  Workload *promptWork,
-                                                  Workload *generationWork) {
+  /// Computes what every prompt comes after; needs computeFirst.
+  Status computeDepth() {
+    return options.depth > 0 ? compute(options.depth, nullptr).getStatus()
+                             : Status::ok();
+  }
+
+  /// Seconds of the prompt and of the generation; needs computeDepth.
+  Result<std::pair<double, double>> once(Workload *promptWork,
+                                         Workload *generationWork) {
     std::pair<double, double> seconds;
-    if (options.depth > 0) {
-      Result<double> filled = compute(sequences, options.depth, nullptr);
-      if (!filled)
-        return filled.getStatus();
-    }
     if (options.promptTokens > 0) {
-      Result<double> prompt =
-          compute(sequences, options.promptTokens, promptWork);
+      Result<double> prompt = compute(options.promptTokens, promptWork);
       if (!prompt)
         return prompt.getStatus();
       seconds.first = *prompt;
     }
-    if (options.generateTokens == 0)
-      return seconds;
-    // The step that computes this token is the first of the generation.
-    for (SequenceId sequence : sequences)
-      if (Status s = generator.append(sequence, randomIds(1)); !s)
-        return s;
-    Result<double> generation =
-        generate(sequences, options.generateTokens, generationWork);
-    if (!generation)
-      return generation.getStatus();
-    seconds.second = *generation;
+    if (options.generateTokens > 0) {
+      // The step that computes this token is the first of the generation.
+      for (SequenceId sequence : sequences)
+        if (Status s = generator.append(sequence, randomIds(1)); !s)
+          return s;
+      Result<double> generation =
+          generate(options.generateTokens, generationWork);
+      if (!generation)
+        return generation.getStatus();
+      seconds.second = *generation;
+    }
+    if (Status s = rewind(options.depth); !s)
+      return s;
     return seconds;
+  }
+
+private:
+  /// Leaves the first `length` tokens of each sequence.
+  Status rewind(int64_t length) {
+    for (SequenceId sequence : sequences)
+      if (Status s = generator.rewind(sequence, length); !s)
+        return s;
+    return Status::ok();
   }
 
   std::vector<int32_t> randomIds(int64_t count) {
@@ -102,24 +91,21 @@ private:
   }
 
   /// Puts `count` random tokens of each sequence into the cache.
-  Result<double> compute(const Sequences &sequences, int64_t count,
-                         Workload *work) {
+  Result<double> compute(int64_t count, Workload *work) {
     for (SequenceId sequence : sequences)
       if (Status s = generator.append(sequence, randomIds(count)); !s)
         return s;
     int64_t length = int64_t(generator.getTokens(sequences[0])->size());
-    Result<double> seconds = generate(sequences, 1, work);
+    Result<double> seconds = generate(1, work);
     if (!seconds)
       return seconds;
     // The sampled token was not asked for.
-    for (SequenceId sequence : sequences)
-      if (Status s = generator.rewind(sequence, length); !s)
-        return s;
+    if (Status s = rewind(length); !s)
+      return s;
     return seconds;
   }
 
-  Result<double> generate(const Sequences &sequences, int64_t count,
-                          Workload *work) {
+  Result<double> generate(int64_t count, Workload *work) {
     std::vector<GenerationRequest> requests(sequences.size());
     for (size_t i = 0; i < sequences.size(); ++i) {
       requests[i].sequence = sequences[i];
@@ -151,6 +137,7 @@ private:
   Generator &generator;
   const BenchmarkOptions &options;
   std::mt19937 random;
+  std::vector<SequenceId> sequences;
 };
 
 } // namespace
@@ -313,6 +300,8 @@ Result<BenchmarkResult> weft::runBenchmark(const BenchmarkOptions &options) {
   if (Status s = run.computeFirst(); !s)
     return s;
   result.firstTokenSeconds = getProcessAge();
+  if (Status s = run.computeDepth(); !s)
+    return s;
   if (auto first = run.once(nullptr, nullptr); !first)
     return first.getStatus();
   if (auto watched = run.once(&promptWork, &generationWork); !watched)
