@@ -77,6 +77,7 @@ void weft::e2e::compileModel(const fs::path &checkpoint,
   if (settings.levels.empty() && settings.cudaArchs.empty())
     options.target.cpuLevels.push_back(getHostCpuLevel().name.str());
   options.fuse = settings.fuse;
+  options.batchInvariant = settings.batchInvariant;
   ArtifactOptions output;
   output.path = artifact.string();
   output.keepIr = settings.keepIr;

@@ -22,6 +22,7 @@ struct CompileSettings {
   std::vector<std::string> cudaArchs = {};
   std::string dtype = {}; ///< "f32", "f16", "bf16"; empty: the checkpoint's.
   bool fuse = true;
+  bool batchInvariant = false;
   int64_t context = 0; ///< 0: the model's.
   bool keepIr = false;
 };

@@ -147,6 +147,43 @@ INSTANTIATE_TEST_SUITE_P(
                     Family{"gpt_neox"}, Family{"gemma2"}),
     testing::PrintToStringParamName());
 
+// Alone, together, whole and in chunks, where schedules for numbers of rows have
+// one order of summation.
+TEST(HostStream, BatchInvariantRowsAreTheSameBits) {
+  reference::RandomOptions options = makeOptions();
+  options.vocabulary = 512;
+  options.hidden = 256;
+  options.intermediate = 512;
+  CompileSettings settings = hopper();
+  settings.batchInvariant = true;
+  std::string path = plans().compile("invariant", options, settings);
+  std::shared_ptr<HostKernels> kernels;
+  std::shared_ptr<rt::Program> program =
+      loadProgram(path, [&](const rt::Plan &plan) {
+        kernels =
+            compileHostKernels(plan, plans().getFolder() / "invariant-host");
+        return createHostCudaDevice(kernels, 5);
+      });
+  const int64_t lengths[] = {1, 9, 20};
+  std::vector<std::vector<int32_t>> prompts = randomPrompts(lengths, 512, 3);
+  std::vector<Table> expected;
+  PlanModel alone(program);
+  for (const std::vector<int32_t> &prompt : prompts)
+    expected.push_back(alone.computeLogits(prompt));
+  struct Way {
+    const char *name;
+    PlanModelOptions options;
+  };
+  for (const Way &way : {Way{"chunks of 7", {.tokensPerStep = 7}},
+                         Way{"together", {.sequences = 3}}}) {
+    PlanModel model(program, way.options);
+    std::vector<Table> tables = model.computeLogits(prompts);
+    for (size_t i = 0; i < prompts.size(); ++i)
+      EXPECT_EQ(tables[i].values, expected[i].values)
+          << way.name << ", prompt " << i;
+  }
+}
+
 TEST(HostStream, GreedyTokensEqualTheProcessors) {
   PlanModel gpu(load(3));
   PlanModel cpu(compilePlan("processor", {}));
