@@ -57,6 +57,7 @@ static FailureOr<std::vector<CudaKernel>> writeCudaKernels(ModuleOp module) {
   OwningOpRef<ModuleOp> copy = module.clone();
   PassManager manager(module.getContext());
   manager.addPass(kernel::createPipelineFolds());
+  manager.addPass(kernel::createVerifyChannels());
   manager.addPass(kernel::createLowerTileToCuda());
   OpPassManager &kernels = manager.nest<ModuleOp>();
   kernels.addPass(kernel::createExpandKernelMath());

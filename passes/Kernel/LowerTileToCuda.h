@@ -240,7 +240,7 @@ private:
 
   // Sums over blocks.
   mlir::Value mapToCluster(mlir::Value pointer, mlir::Value rank);
-  void arriveAt(mlir::Value barrier, mlir::Value rank);
+  void arriveAtBlocks(mlir::Value barrier);
   llvm::SmallVector<SumMemory> getSums(ShareOp op);
   void forSumElements(
       mlir::Value sum, const SumMemory &memory, mlir::Value columnWarp,

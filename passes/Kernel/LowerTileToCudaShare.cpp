@@ -4,8 +4,11 @@
 // last step warp first: one after the other, or, if a block is alone and has
 // the memory, each leaves its own and who reads the sum adds up. Then every
 // block reads its columns of the sums of all, in the order of their ranks. Two
-// mbarriers in each block, which all blocks of the cluster arrive at: `ready`
-// says that the sums can be read, `done` that they have been.
+// mbarriers in each block, which the warps of all blocks of the cluster arrive
+// at: `ready` says that the sums can be read, `done` that they have been. Every
+// warp arrives for itself: with one that arrives for its block, behind a
+// barrier of the block, the order would be the same, but tools that look for
+// races do not follow it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,10 +38,14 @@ Value CudaTileEmitter::mapToCluster(Value pointer, Value rank) {
       pointer, rank);
 }
 
-/// Arrives at the barrier of block `rank`.
-void CudaTileEmitter::arriveAt(Value barrier, Value rank) {
-  cuda::MBarrierArriveClusterOp::create(b, mapToCluster(barrier, rank),
-                                        number(0));
+/// Arrives for the warp at the barriers of all blocks.
+void CudaTileEmitter::arriveAtBlocks(Value barrier) {
+  cuda::WarpBarrierOp::create(b);
+  Value lane = b.createOrFold<arith::AndIOp>(thread, number(31));
+  guarded(less(lane, number(clusterSize)), [&] {
+    cuda::MBarrierArriveClusterOp::create(b, mapToCluster(barrier, lane),
+                                          number(0));
+  });
 }
 
 /// Calls `body` for each element that a lane has of a sum, with its place in
@@ -119,7 +126,8 @@ Value CudaTileEmitter::addBlocks(const SumMemory &memory, Value pointer,
   return pack(result, registers);
 }
 
-/// Every warp leaves what it has of the sums.
+/// Every warp leaves what it has of the sums. Those that store last say so to
+/// the cluster; of a block that is alone all threads wait.
 void CudaTileEmitter::storeSums(ShareOp op, ArrayRef<SumMemory> sums) {
   int64_t stepWarps =
       cast<StreamScheduleAttr>(kernel.getScheduleAttr()).getStepWarps();
@@ -147,8 +155,11 @@ void CudaTileEmitter::storeSums(ShareOp op, ArrayRef<SumMemory> sums) {
                          cuda::StoreOp::create(b, element, pointer, at);
                        });
       }
+      if (s == 0 && clusterSize > 1)
+        arriveAtBlocks(place.ready);
     });
-    emitBarrier();
+    if (s > 0 || clusterSize == 1)
+      emitBarrier();
   }
 }
 
@@ -157,9 +168,10 @@ LogicalResult CudaTileEmitter::emitShare(ShareOp op) {
   Value round = b.createOrFold<arith::IndexCastOp>(b.getI32Type(),
                                                    values.at(op.getRound()));
   Value parity = b.createOrFold<arith::AndIOp>(round, number(1));
-  // The blocks of the cluster, and the threads of this one, are through with
-  // the sums of the last round.
-  if (clusterSize > 1) {
+  // All warps that read the sums of the last round are through with them.
+  if (clusterSize == 1) {
+    emitBarrier();
+  } else {
     Value isLater = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne,
                                                   round, number(0));
     guarded(isLater, [&] {
@@ -168,13 +180,10 @@ LogicalResult CudaTileEmitter::emitShare(ShareOp op) {
           b.createOrFold<arith::XOrIOp>(parity, number(1)), b.getUnitAttr());
     });
   }
-  emitBarrier();
   SmallVector<SumMemory> sums = getSums(op);
   storeSums(op, sums);
   Value rank = number(0);
   if (clusterSize > 1) {
-    guarded(less(thread, number(clusterSize)),
-            [&] { arriveAt(place.ready, thread); });
     cuda::MBarrierWaitOp::create(b, place.ready, number(0), parity,
                                  b.getUnitAttr());
     rank = cuda::ClusterRankOp::create(b, b.getI32Type());
@@ -183,10 +192,7 @@ LogicalResult CudaTileEmitter::emitShare(ShareOp op) {
        llvm::zip_equal(sums, place.sums, op.getOutputs()))
     values[result] = addBlocks(memory, pointer, rank,
                                cast<RankedTensorType>(result.getType()));
-  if (clusterSize > 1) {
-    emitBarrier();
-    guarded(less(thread, number(clusterSize)),
-            [&] { arriveAt(place.done, thread); });
-  }
+  if (clusterSize > 1)
+    arriveAtBlocks(place.done);
   return success();
 }

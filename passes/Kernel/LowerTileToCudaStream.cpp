@@ -100,10 +100,15 @@ LogicalResult CudaTileEmitter::emitChannel(ChannelOp op) {
       cuda::MBarrierInitOp::create(b, channel.full, slot, 1);
       cuda::MBarrierInitOp::create(b, channel.empty, slot, threads / 32);
     }
-    if (clusterSize > 1)
-      for (auto &[share, place] : shares)
-        for (Value barrier : {place.ready, place.done})
-          cuda::MBarrierInitOp::create(b, barrier, number(0), clusterSize);
+    if (clusterSize > 1) {
+      auto schedule = cast<StreamScheduleAttr>(kernel.getScheduleAttr());
+      for (auto &[share, place] : shares) {
+        cuda::MBarrierInitOp::create(b, place.ready, number(0),
+                                     clusterSize * schedule.getColumnWarps());
+        cuda::MBarrierInitOp::create(b, place.done, number(0),
+                                     clusterSize * threads / 32);
+      }
+    }
     cuda::FenceMBarrierInitOp::create(b);
   });
   if (clusterSize > 1)

@@ -264,6 +264,38 @@ def AssignLayouts : Pass<"weft-assign-layouts"> {
   ];
 }
 
+def VerifyChannels : Pass<"weft-verify-channels", "::mlir::ModuleOp"> {
+  let summary = "runs the roles of kernels on paper and reports what would hang or be overwritten";
+  let description = [{
+    Follows each role of a `tile.kernel` with channels through its loops, for the
+    first and the last work item, one row, one tile of rows and several, in all
+    blocks of the cluster, and keeps the state of every slot. What is an error:
+
+    * a piece that is out of order, never consumed, or waited for in vain, and
+      roles or blocks that wait for each other;
+    * a slot that is filled before its last piece is released: `early` copies do
+      not wait, so they are for the first pieces only;
+    * a part of a slot that is copied twice or not at all, early and late
+      together, with more rows than it has, or with other numbers of rows early
+      and late;
+    * copies of what earlier kernels write before `tile.wait_dependency`, and
+      roles without it;
+    * rounds of a `tile.share` that do not count from 0, or not in all blocks.
+
+    One order of the roles is enough: each of them waits at places that its own
+    control flow fixes, so whether they come to their ends depends on no other
+    order (Kahn 1974). Bytes, barriers and fences are derived when the kernel is
+    lowered; `test/e2e/cuda` runs these in random orders.
+
+    Stands behind `weft-pipeline-folds`. Changes nothing.
+
+    Conditions (an error otherwise): loops and branches around operations on
+    channels depend on sizes, work item and rank only.
+
+    Remarks: none.
+  }];
+}
+
 def PrefetchWeights : Pass<"weft-prefetch-weights"> {
   let summary = "a streaming kernel brings the next one's weights into the cache";
   let description = [{

@@ -7,7 +7,10 @@
 // CHECK-LABEL: cuda.kernel @linear arch "sm_90a" threads 288 shared
 //  CHECK-SAME:     attributes {cluster = 2 : i64, dependent_launch}
 //       CHECK:   cuda.launch_dependents
-//       CHECK:   cuda.mbarrier_init
+//       CHECK:   cuda.mbarrier_init %{{.*}} count 1 :
+//       CHECK:   cuda.mbarrier_init %{{.*}} count 8 :
+//       CHECK:   cuda.mbarrier_init %[[READY:.*]][%{{.*}}] count 8 :
+//       CHECK:   cuda.mbarrier_init %[[DONE:.*]][%{{.*}}] count 16 :
 //       CHECK:   cuda.fence_mbarrier_init
 //       CHECK:   cuda.cluster_barrier
 //       CHECK:   %[[MATH:.*]] = arith.cmpi slt, %{{.*}}, %c256_i32
@@ -20,9 +23,13 @@
 // CHECK-COUNT-8:     cuda.mma bf16
 //       CHECK:       cuda.mbarrier_arrive
 //       CHECK:     cuda.barrier id 1 threads 256
+//       CHECK:     cuda.warp_barrier
+//       CHECK:     cuda.map_cluster %[[READY]]
 //       CHECK:     cuda.mbarrier_arrive_cluster
 //       CHECK:     cuda.mbarrier_wait %{{.*}} {cluster}
 //       CHECK:     cuda.load %{{.*}} : <f32, cluster>, i32 -> f32
+//       CHECK:     cuda.warp_barrier
+//       CHECK:     cuda.map_cluster %[[DONE]]
 //       CHECK:     cuda.store
 //       CHECK:   } else {
 //       CHECK:     cuda.mbarrier_expect
