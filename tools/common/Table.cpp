@@ -24,7 +24,18 @@ Table::Table(std::vector<Column> columns) : columns(std::move(columns)) {}
 void Table::addRow(std::vector<std::string> cells) {
   assert(cells.size() <= columns.size() && "a row has too many cells");
   cells.resize(columns.size());
+  // The further lines of a cell are rows in which the other columns are empty.
+  std::vector<std::string> rest(columns.size());
+  bool hasRest = false;
+  for (size_t i = 0; i < cells.size(); ++i)
+    if (size_t end = cells[i].find('\n'); end != std::string::npos) {
+      rest[i] = cells[i].substr(end + 1);
+      cells[i].resize(end);
+      hasRest |= !rest[i].empty();
+    }
   rows.push_back(std::move(cells));
+  if (hasRest)
+    addRow(std::move(rest));
 }
 
 void Table::printRow(std::ostream &out, const std::vector<std::string> &cells,

@@ -22,7 +22,8 @@ public:
 
   explicit Table(std::vector<Column> columns);
 
-  /// A row may be shorter than the columns; missing cells are empty.
+  /// A row may be shorter than the columns; missing cells are empty. Cells may
+  /// have several lines.
   void addRow(std::vector<std::string> cells);
   bool isEmpty() const { return rows.empty(); }
 

@@ -30,6 +30,17 @@ TEST(Table, CountsCodePointsNotBytes) {
   EXPECT_EQ(out.str(), "t      u\n-----  -\ngröße  1\nabcde  2\n");
 }
 
+TEST(Table, CellsOfSeveralLinesStayInTheirColumns) {
+  Table table({{"a"}, {"b"}, {"c"}});
+  table.addRow({"1", "x\nlonger\n", "2"});
+  table.addRow({"3\n4\n5", "", "y\n\nz"});
+  std::ostringstream out;
+  table.print(out);
+  EXPECT_EQ(out.str(), "a  b       c\n-  ------  -\n"
+                       "1  x       2\n   longer\n"
+                       "3          y\n4\n5          z\n");
+}
+
 TEST(Table, CountsHaveThreeDigits) {
   EXPECT_EQ(formatCount(0), "0");
   EXPECT_EQ(formatCount(7), "7");
