@@ -436,7 +436,6 @@ private:
         if (unsigned count = labels[label]++)
           label += "#" + std::to_string(count);
         DispatchBuilder(group).build(label);
-        ++numDispatches;
       }
     });
   }

@@ -88,7 +88,6 @@ class FuseNorms : public fuse::impl::FuseNormsBase<FuseNorms> {
     remark::passed(norm.getLoc(),
                    remark::RemarkOpts::name("norm-fused").category("fuse"))
         << "is computed by the linear layers that read it";
-    ++numFused;
   }
 
   /// Normalises in the body of the dispatch what it read normalised.

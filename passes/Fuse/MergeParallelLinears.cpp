@@ -122,7 +122,6 @@ class MergeParallelLinears
     }
     for (LinearOp linear : linears)
       linear.erase();
-    numMerged += linears.size() - 1;
     remark::passed(
         loc,
         remark::RemarkOpts::name("merge-parallel-linears").category("fuse"))

@@ -30,7 +30,6 @@ def MergeParallelLinears : Pass<"weft-merge-parallel-linears"> {
       differs in bias or element type.
   }];
   let dependentDialects = ["::weft::WeftDialect", "::mlir::tensor::TensorDialect"];
-  let statistics = [Statistic<"numMerged", "merged", "Linear layers merged into others">];
 }
 
 def PackWeights : Pass<"weft-pack-weights"> {
@@ -98,7 +97,6 @@ def FormDispatches : Pass<"weft-form-dispatches"> {
   let options = [
     Option<"fuse", "fuse", "bool", "true", "Put several operations into a dispatch">
   ];
-  let statistics = [Statistic<"numDispatches", "dispatches", "Dispatches formed">];
 }
 
 def FuseNorms : Pass<"weft-fuse-norms"> {
@@ -124,7 +122,6 @@ def FuseNorms : Pass<"weft-fuse-norms"> {
     * `norm-not-fused`, missed: why not.
   }];
   let dependentDialects = ["::weft::WeftDialect"];
-  let statistics = [Statistic<"numFused", "fused", "Norms moved into linear layers">];
 }
 
 def InterleaveRope : Pass<"weft-interleave-rope", "::mlir::ModuleOp"> {

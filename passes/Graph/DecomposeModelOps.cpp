@@ -37,7 +37,6 @@ struct DecomposeModelOps
         return signalPassFailure();
       }
       rewriter.replaceOp(op, *values);
-      ++decomposed;
     }
   }
 };

@@ -20,15 +20,12 @@ def DecomposeModelOps : Pass<"weft-decompose-model-ops"> {
     Conditions: none; every model operation has a decomposition. Weights and
     dispatches stay.
 
-    Remarks: none; the statistic counts the operations.
+    Remarks: none.
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
-  ];
-  let statistics = [
-    Statistic<"decomposed", "decomposed", "Model operations replaced">
   ];
 }
 

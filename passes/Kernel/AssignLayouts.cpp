@@ -121,7 +121,6 @@ class AssignLayouts
     for (OpOperand &use : result.getUses())
       set(inputs, use.getOwner(), use.getOwner()->getNumOperands(),
           use.getOperandNumber(), panels);
-    ++numPanels;
   }
 
   using Layouts = llvm::MapVector<Operation *, SmallVector<Attribute>>;

@@ -297,10 +297,8 @@ class BuildTilePrograms
     for (Operation &op : dispatch.getBlock())
       op.print(stream, OpPrintingFlags().printGenericOpForm().useLocalScope());
     tile::ProgramOp &program = programs[key];
-    if (program) {
-      ++numShared;
+    if (program)
       return program;
-    }
     OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
     for (auto existing : getOperation().getOps<tile::ProgramOp>())
       builder.setInsertionPointAfter(existing);
@@ -314,7 +312,6 @@ class BuildTilePrograms
       if (failed(buildKernel(dispatch, program,
                              cast<tile::ScheduleInterface>(schedule), shape)))
         return {};
-    ++numPrograms;
     return program;
   }
 

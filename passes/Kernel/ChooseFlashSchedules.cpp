@@ -108,7 +108,6 @@ class ChooseFlashSchedules
             getStages(attention.getHeadSize(), *arch), splits,
             rows != 0 && hasCluster(arch) ? splits : 1));
     dispatch->setAttr("schedules", ArrayAttr::get(&getContext(), chosen));
-    ++numFlash;
   }
 };
 

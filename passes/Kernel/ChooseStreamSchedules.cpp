@@ -212,7 +212,6 @@ private:
             chosen, choose(&getContext(), layers, *arch, batchInvariant));
       }
       dispatch->setAttr("schedules", ArrayAttr::get(&getContext(), chosen));
-      ++numStreamed;
     });
   }
 };

@@ -69,9 +69,6 @@ def ChooseStreamSchedules : Pass<"weft-choose-stream-schedules"> {
            "The same sums for any number of rows">
   ];
   let dependentDialects = ["::weft::tile::TileDialect"];
-  let statistics = [
-    Statistic<"numStreamed", "streamed", "Dispatches that stream weights">
-  ];
 }
 
 def ChooseFlashSchedules : Pass<"weft-choose-flash-schedules"> {
@@ -98,9 +95,6 @@ def ChooseFlashSchedules : Pass<"weft-choose-flash-schedules"> {
     Remarks: none; the attribute is what was decided.
   }];
   let dependentDialects = ["::weft::tile::TileDialect"];
-  let statistics = [
-    Statistic<"numFlash", "flash", "Attentions on tensor cores">
-  ];
 }
 
 def PipelineFolds : Pass<"weft-pipeline-folds", "::mlir::ModuleOp"> {
@@ -259,9 +253,6 @@ def AssignLayouts : Pass<"weft-assign-layouts"> {
     a weight in fragments stays row-major.
   }];
   let dependentDialects = ["::weft::tile::TileDialect"];
-  let statistics = [
-    Statistic<"numPanels", "panels", "Values stored in panels">
-  ];
 }
 
 def VerifyChannels : Pass<"weft-verify-channels", "::mlir::ModuleOp"> {
@@ -341,17 +332,12 @@ def BuildTilePrograms : Pass<"weft-build-tile-programs", "::mlir::ModuleOp"> {
     * the operations of a dispatch are of a form that there is a kernel for
       (those that `weft-form-dispatches` makes are).
 
-    Remarks: none; the statistics count the programs and the dispatches that
-    share one.
+    Remarks: none.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
     "::weft::tile::TileDialect"
-  ];
-  let statistics = [
-    Statistic<"numPrograms", "programs", "Programs built">,
-    Statistic<"numShared", "shared", "Dispatches that share a program">
   ];
 }
 
