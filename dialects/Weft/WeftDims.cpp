@@ -124,7 +124,10 @@ Polynomial weft::getDimSize(Value value, int64_t dim) {
       }
     } else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
       Polynomial product(1);
-      for (int64_t sourceDim : collapse.getReassociationIndices()[dim])
+      // Not in the loop's head, where the indices of all dimensions would be
+      // gone before the first turn.
+      ReassociationIndices sourceDims = collapse.getReassociationIndices()[dim];
+      for (int64_t sourceDim : sourceDims)
         product = product * getDimSize(collapse.getSrc(), sourceDim);
       return product;
     } else {
