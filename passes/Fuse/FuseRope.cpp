@@ -124,7 +124,6 @@ class FuseRope : public fuse::impl::FuseRopeBase<FuseRope> {
                      remark::RemarkOpts::name("rope-fused").category("fuse"))
           << "is computed by the linear layer before it";
       merge(layer, heads, use.getOperandNumber());
-      ++numFused;
     }
   }
 

@@ -166,7 +166,6 @@ class InterleaveRope : public fuse::impl::InterleaveRopeBase<InterleaveRope> {
         rope.getLoc(),
         remark::RemarkOpts::name("rope-interleaved").category("fuse"))
         << "rotates pairs that lie side by side";
-    ++numInterleaved;
   }
 };
 

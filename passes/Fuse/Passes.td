@@ -148,7 +148,6 @@ def InterleaveRope : Pass<"weft-interleave-rope", "::mlir::ModuleOp"> {
     * `rope-not-interleaved`, missed: attention takes something else.
   }];
   let dependentDialects = ["::weft::WeftDialect"];
-  let statistics = [Statistic<"numInterleaved", "interleaved", "Rotations that were changed">];
 }
 
 def FuseRope : Pass<"weft-fuse-rope"> {
@@ -173,7 +172,6 @@ def FuseRope : Pass<"weft-fuse-rope"> {
     * `rope-not-fused`, missed: why not.
   }];
   let dependentDialects = ["::weft::WeftDialect"];
-  let statistics = [Statistic<"numFused", "fused", "Rotations moved into linear layers">];
 }
 
 #endif // WEFT_PASSES_FUSE_PASSES_TD

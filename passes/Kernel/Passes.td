@@ -308,9 +308,6 @@ def PrefetchWeights : Pass<"weft-prefetch-weights"> {
     Remarks: missed `weight-not-prefetched` with the reason.
   }];
   let dependentDialects = ["::weft::tile::TileDialect"];
-  let statistics = [
-    Statistic<"numLinked", "linked", "Kernels that prefetch for the next one">
-  ];
 }
 
 def BuildTilePrograms : Pass<"weft-build-tile-programs", "::mlir::ModuleOp"> {

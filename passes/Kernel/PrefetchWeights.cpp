@@ -96,7 +96,6 @@ class PrefetchWeights
       return;
     first->setAttr("schedules", ArrayAttr::get(&getContext(), changed));
     addInputs(first, weights);
-    ++numLinked;
   }
 
   void addInputs(DispatchOp dispatch, ArrayRef<WeightOp> weights) {
