@@ -149,8 +149,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Family{"gpt_neox"}, Family{"gemma2"}),
     testing::PrintToStringParamName());
 
-// Alone, together, whole and in chunks, where schedules for numbers of rows have
-// one order of summation.
+// Alone, together, whole and in chunks, where schedules for numbers of rows
+// have one order of summation.
 TEST(HostStream, BatchInvariantRowsAreTheSameBits) {
   reference::RandomOptions options = makeOptions();
   options.vocabulary = 512;
