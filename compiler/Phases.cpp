@@ -41,7 +41,7 @@ static bool streamsWeights(const Target &target) {
   return target.isCuda() &&
          llvm::all_of(target.cudaArchs, [](const std::string &name) {
            const CudaArch *arch = findCudaArch(name);
-           return arch && arch->hasBulkCopy;
+           return arch && (arch->hasBulkCopy || arch->hasCpAsync);
          });
 }
 

@@ -294,7 +294,8 @@ private:
     if (ArrayAttr variants = launch.getVariantsAttr())
       for (auto variant : variants.getAsRange<tile::VariantAttr>())
         command.variants.push_back(
-            {variant.getRows(), indices.lookup(variant.getProgram().getAttr()),
+            {variant.getRows() ? variant.getRows() : rt::Variant::anyRows,
+             indices.lookup(variant.getProgram().getAttr()),
              getGrid(module.lookupSymbol<tile::ProgramOp>(variant.getProgram()),
                      arguments)});
     llvm::StringMap<rt::Expr> most;

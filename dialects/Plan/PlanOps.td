@@ -134,8 +134,8 @@ def Plan_LaunchOp : Plan_Op<"launch", [HasParent<"::weft::plan::EntryOp">,
   let description = [{
     `symbols` are the values of the program's symbols. The first `inputs`
     buffers are read (or updated in place), the others written. `flops` and
-    `bytes` are the model operations' cost, `variants` programs for fewer rows
-    (see `tile.launch`).
+    `bytes` are the model operations' cost, `variants` other programs (see
+    `tile.launch`).
 
     ```mlir
     tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 1>] {

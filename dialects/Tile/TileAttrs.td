@@ -106,10 +106,9 @@ def Tile_StreamScheduleAttr : AttrDef<Tile_Dialect, "StreamSchedule",
   let description = [{
     For few rows, where the time is that of reading the weights. A work item is a
     tile of `rows` rows by one of `ranges` equal ranges of columns, computed by a
-    cluster of `cluster` blocks that share the inner dimension. One warp copies
-    pieces of the weight (`columns` columns, together for all matrices of the
-    kernel, by `step` values of k) and of the input into `slots` slots; it starts
-    with weights before the kernels ahead have ended. `column_warps` x
+    cluster of `cluster` blocks that share the inner dimension. Pieces of the
+    weight (`columns` columns, together for all matrices of the kernel, by `step`
+    values of k) and of the input are copied into `slots` slots. `column_warps` x
     `step_warps` warps multiply, each its columns and its part of a step.
 
     When its own pieces are under way, a kernel with `prefetch_bytes` brings
@@ -118,6 +117,11 @@ def Tile_StreamScheduleAttr : AttrDef<Tile_Dialect, "StreamSchedule",
 
     With `resident_rows`, 1, a block reads the only row of the input once, for all
     values of k, and keeps it; pieces are of the weight alone.
+
+    Of `load_warps` 1 that warp copies by `cp.async.bulk`, and starts with weights
+    before the kernels ahead have ended. With 0, for architectures without bulk
+    copies, the warps that multiply copy too, 16 bytes at a time (`cp.async`);
+    then there are no clusters.
 
     Of several schedules of a dispatch that differ in `most_rows` a launch takes
     the first that has as many rows as it needs; 0 is any number, in tiles of
@@ -131,13 +135,13 @@ def Tile_StreamScheduleAttr : AttrDef<Tile_Dialect, "StreamSchedule",
     "int64_t":$column_warps, "int64_t":$step_warps,
     DefaultValuedParameter<"int64_t", "0">:$resident_rows,
     DefaultValuedParameter<"int64_t", "0">:$prefetch_ranges,
-    DefaultValuedParameter<"int64_t", "0">:$prefetch_bytes);
+    DefaultValuedParameter<"int64_t", "0">:$prefetch_bytes,
+    DefaultValuedParameter<"int64_t", "1">:$load_warps);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Warps of the roles `math` and `load`.
+    /// Warps of the role `math`; those of `load` are `load_warps`.
     int64_t getMathWarps() const { return getColumnWarps() * getStepWarps(); }
-    static constexpr int64_t loadWarps = 1;
 
     /// This schedule, with what it brings into the cache for the next kernel.
     StreamScheduleAttr withPrefetch(int64_t ranges, int64_t bytes) const;
@@ -203,10 +207,11 @@ def Tile_WarpTileAttr : AttrDef<Tile_Dialect, "WarpTile"> {
 
 def Tile_VariantAttr : AttrDef<Tile_Dialect, "Variant"> {
   let mnemonic = "variant";
-  let summary = "another program of a launch, for few rows";
+  let summary = "another program of a launch, for few rows or some GPUs";
   let description = [{
     `#tile.variant<@linear_rows8, 8>`: the launch runs this program instead when
-    its first symbol is at most 8. It takes the same buffers and symbols.
+    it has code for the GPU and the launch's first symbol is at most 8; 0 stands
+    for any number. It takes the same buffers and symbols.
   }];
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$program, "int64_t":$rows);
   let assemblyFormat = "`<` $program `,` $rows `>`";

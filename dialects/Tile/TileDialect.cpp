@@ -63,7 +63,8 @@ LogicalResult StreamScheduleAttr::verify(
     function_ref<InFlightDiagnostic()> emitError, StringRef, int64_t mostRows,
     int64_t rows, int64_t columns, int64_t step, int64_t slots, int64_t ranges,
     int64_t cluster, int64_t columnWarps, int64_t stepWarps,
-    int64_t residentRows, int64_t prefetchRanges, int64_t prefetchBytes) {
+    int64_t residentRows, int64_t prefetchRanges, int64_t prefetchBytes,
+    int64_t loadWarps) {
   if (rows % 8 != 0 || rows < 8 || rows > 64)
     return emitError() << "a tile has 8, 16, ... or 64 rows, found " << rows;
   if (mostRows < 0 || mostRows > rows)
@@ -92,6 +93,12 @@ LogicalResult StreamScheduleAttr::verify(
     return emitError() << "expected bytes of ranges of the next weights, or "
                           "neither, found "
                        << prefetchBytes << " of " << prefetchRanges;
+  if (loadWarps != 0 && loadWarps != 1)
+    return emitError() << "one warp copies, or 0: all do, found " << loadWarps;
+  if (loadWarps == 0 && cluster != 1)
+    return emitError() << "blocks whose warps all copy form no clusters, found "
+                          "one of "
+                       << cluster;
   return success();
 }
 
@@ -99,7 +106,7 @@ StreamScheduleAttr StreamScheduleAttr::withPrefetch(int64_t ranges,
                                                     int64_t bytes) const {
   return get(getContext(), getLevel(), getMostRows(), getRows(), getColumns(),
              getStep(), getSlots(), getRanges(), getCluster(), getColumnWarps(),
-             getStepWarps(), getResidentRows(), ranges, bytes);
+             getStepWarps(), getResidentRows(), ranges, bytes, getLoadWarps());
 }
 
 LogicalResult

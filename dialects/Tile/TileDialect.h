@@ -37,7 +37,7 @@ class ProgramOp;
 
 namespace weft::tile {
 /// Checks the variants (null: none) of a launch of `program`: they have its
-/// symbols and ascend.
+/// symbols, and their numbers of rows ascend up to one for any number.
 mlir::LogicalResult verifyVariants(mlir::Operation *launch, ProgramOp program,
                                    mlir::ArrayAttr variants,
                                    mlir::SymbolTableCollection &symbols);

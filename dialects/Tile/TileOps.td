@@ -105,7 +105,9 @@ def Tile_LaunchOp : Tile_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInt
     values of the program's symbols, `sizes` the dimensions of each result,
     `flops` and `bytes` the work of the model operations, all polynomials over
     the entry point's symbols. `variants` are programs for fewer rows, the
-    smallest number first.
+    smallest number first, and programs for other architectures, each with its
+    numbers of rows: the first that has code for the GPU and is for so many rows
+    runs, else `program`.
 
     ```mlir
     tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 1>] {

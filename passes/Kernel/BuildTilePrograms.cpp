@@ -25,17 +25,16 @@ using BuildFunction = LogicalResult (*)(KernelBuilder &);
 
 /// What a dispatch needs besides its kernels' bodies.
 struct ProgramShape {
-  BuildFunction build;
+  BuildFunction build = buildRowsKernel;
   SmallVector<Attribute> grid, symbols;
   StringRef name = "kernel"; ///< That of the operation that the rest follows.
   SmallVector<StringRef> description;
   bool ranged = false; ///< The body computes a range of items.
 };
 
-ProgramShape getShape(DispatchOp dispatch, ArrayAttr schedules) {
+ProgramShape getShape(DispatchOp dispatch, tile::ScheduleInterface schedule) {
   MLIRContext *context = dispatch.getContext();
-  auto schedule = cast<tile::ScheduleInterface>(schedules[0]);
-  ProgramShape shape{buildRowsKernel, {}, {}};
+  ProgramShape shape;
   shape.symbols.push_back(StringAttr::get(context, rowsSymbol));
   auto extent = [&](StringRef size, int64_t block) {
     shape.grid.push_back(tile::ExtentAttr::get(context, size, block));
@@ -241,16 +240,52 @@ int64_t getMostRows(Attribute schedule) {
   return stream ? stream.getMostRows() : 0;
 }
 
-/// The schedules of a dispatch by the number of rows that they are for, which
-/// ascends; those for any number stand last.
-SmallVector<ArrayAttr> getVariants(ArrayAttr schedules) {
-  llvm::MapVector<int64_t, SmallVector<Attribute>> byRows;
-  for (Attribute schedule : schedules)
-    byRows[getMostRows(schedule)].push_back(schedule);
-  SmallVector<ArrayAttr> variants;
-  for (auto &[rows, members] : byRows)
-    variants.push_back(ArrayAttr::get(schedules.getContext(), members));
-  return variants;
+/// A program that a launch may run: its shape and a schedule for each of some
+/// architectures.
+struct Choice {
+  ProgramShape shape;
+  SmallVector<Attribute> schedules;
+
+  int64_t getRows() const { return getMostRows(schedules.front()); }
+};
+
+/// Choices by the number of rows that they are for, which ascends; one for any
+/// number stands last.
+using ChoiceList = SmallVector<Choice, 0>;
+
+/// Whether programs of the lists can have kernels for the architectures of
+/// both: the launch says one grid for all.
+bool canShare(const ChoiceList &a, const ChoiceList &c) {
+  return llvm::equal(a, c, [](const Choice &x, const Choice &y) {
+    return x.getRows() == y.getRows() && x.shape.build == y.shape.build &&
+           x.shape.grid == y.shape.grid && x.shape.ranged == y.shape.ranged;
+  });
+}
+
+/// What a launch of the dispatch chooses among, in the order in which it tries
+/// them: architectures whose programs have different grids have programs of
+/// their own, the newest first.
+ChoiceList getChoices(DispatchOp dispatch, ArrayAttr schedules) {
+  llvm::MapVector<StringRef, ChoiceList> byLevel;
+  for (auto schedule : schedules.getAsRange<tile::ScheduleInterface>())
+    byLevel[schedule.getLevel()].push_back(
+        {getShape(dispatch, schedule), {schedule}});
+  SmallVector<ChoiceList> groups;
+  for (auto &[level, choices] : byLevel) {
+    auto group = llvm::find_if(groups, [&, &choices = choices](auto &other) {
+      return canShare(other, choices);
+    });
+    if (group == groups.end()) {
+      groups.push_back(std::move(choices));
+      continue;
+    }
+    for (auto [shared, own] : llvm::zip_equal(*group, choices))
+      llvm::append_range(shared.schedules, own.schedules);
+  }
+  ChoiceList ordered;
+  for (ChoiceList &group : llvm::reverse(groups))
+    llvm::append_range(ordered, group);
+  return ordered;
 }
 
 class BuildTilePrograms
@@ -271,9 +306,10 @@ class BuildTilePrograms
       if (failed(verifyLayouts(dispatch)))
         return signalPassFailure();
       SmallVector<tile::ProgramOp> &programs = chosen.emplace_back();
-      for (ArrayAttr variant : getVariants(schedules)) {
-        programs.push_back(
-            getProgram(dispatch, variant, getShape(dispatch, variant)));
+      for (const Choice &choice : getChoices(dispatch, schedules)) {
+        programs.push_back(getProgram(
+            dispatch, ArrayAttr::get(&getContext(), choice.schedules),
+            choice.shape));
         if (!programs.back())
           return signalPassFailure();
       }
@@ -362,7 +398,8 @@ class BuildTilePrograms
     return success();
   }
 
-  /// Launches the last of the programs, or one of those before for few rows.
+  /// Launches the last of the programs, or the first of those before that has
+  /// code for the GPU and is for so many rows.
   void replace(DispatchOp dispatch, MutableArrayRef<tile::ProgramOp> variants,
                const LaunchSizes &sizes) {
     OpBuilder builder(dispatch);
@@ -372,10 +409,10 @@ class BuildTilePrograms
       tied.push_back(input ? static_cast<int64_t>(*input) : -1);
     }
     SmallVector<StringRef> symbols(sizes.symbols.begin(), sizes.symbols.end());
-    SmallVector<Attribute> fewRows;
+    SmallVector<Attribute> others;
     for (tile::ProgramOp variant : variants.drop_back()) {
       auto kernel = *variant.getBody().getOps<tile::KernelOp>().begin();
-      fewRows.push_back(tile::VariantAttr::get(
+      others.push_back(tile::VariantAttr::get(
           &getContext(), FlatSymbolRefAttr::get(variant.getSymNameAttr()),
           getMostRows(kernel.getScheduleAttr())));
     }
@@ -389,7 +426,7 @@ class BuildTilePrograms
         builder.getDenseI64ArrayAttr(tied), builder.getStrArrayAttr(symbols),
         sizes.results, builder.getStringAttr(sizes.flops),
         builder.getStringAttr(sizes.bytes),
-        fewRows.empty() ? ArrayAttr() : builder.getArrayAttr(fewRows));
+        others.empty() ? ArrayAttr() : builder.getArrayAttr(others));
     dispatch.replaceAllUsesWith(launch.getResults());
     dispatch.erase();
   }

@@ -86,13 +86,17 @@ class ChooseFlashSchedules
     if (!schedules || !attention)
       return;
     SmallVector<const CudaArch *> archs;
+    SmallVector<Attribute> chosen;
     for (auto schedule : schedules.getAsRange<tile::ScheduleInterface>()) {
       const CudaArch *arch = findCudaArch(schedule.getLevel());
-      if (!arch || !arch->hasCpAsync ||
-          getStages(attention.getHeadSize(), *arch) == 0)
-        return;
-      archs.push_back(arch);
+      if (arch && arch->hasCpAsync &&
+          getStages(attention.getHeadSize(), *arch) != 0)
+        archs.push_back(arch);
+      else
+        chosen.push_back(schedule);
     }
+    if (archs.empty())
+      return;
     auto hasCluster = [](const CudaArch *arch) {
       return arch->maxCluster >= splits;
     };
@@ -100,7 +104,6 @@ class ChooseFlashSchedules
     if (llvm::any_of(archs, hasCluster))
       mostRows.insert(mostRows.begin(),
                       std::max(fewItems / attention.getKeyHeads(), int64_t(1)));
-    SmallVector<Attribute> chosen;
     for (int64_t rows : mostRows)
       for (const CudaArch *arch : archs)
         chosen.push_back(tile::FlashScheduleAttr::get(

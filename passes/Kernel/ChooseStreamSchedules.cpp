@@ -39,8 +39,7 @@ struct Layers {
   bool hasNorm;
 };
 
-/// How a kernel's work is cut. A piece of 32 KiB keeps the cost of its barriers
-/// small; several are under way.
+/// How a kernel's work is cut.
 struct Cut {
   int64_t columns, step, ranges, cluster, columnWarps;
   bool isResident = false;
@@ -52,19 +51,33 @@ struct RowClass {
   int64_t most, tile;
 };
 
-/// Many rows: the more columns a tile has, the less often the input is read.
-/// Clusters as small as leave a range nearly half a tile of columns: all
+/// Weights of a piece. 32 KiB keep the cost of a piece's barriers small, where
+/// several fit into shared memory with the input.
+int64_t getPieceElements(const CudaArch &arch) {
+  return arch.sharedBytes >= 128 * 1024 ? 16 * 1024 : 8 * 1024;
+}
+
+/// Blocks of a cluster, as few as leave each nearly half a tile of columns: all
 /// multiprocessors read pieces that are not too small, and few blocks add up.
-Cut cutForManyRows(const Layers &layers, const CudaArch &arch) {
-  constexpr int64_t columns = 128;
+int64_t getIdealCluster(const Layers &layers, int64_t columns,
+                        const CudaArch &arch) {
   int64_t tileGroups = columns / fragmentSize / layers.count;
   int64_t cluster = 1;
   while (cluster < 4 &&
          20 * layers.groups * cluster < 9 * tileGroups * arch.multiprocessors)
     cluster *= 2;
-  return {columns, /*step=*/128,
+  return cluster;
+}
+
+/// Many rows: the more columns a tile has, the less often the input is read.
+Cut cutForManyRows(const Layers &layers, const CudaArch &arch) {
+  constexpr int64_t step = 128;
+  int64_t columns = getPieceElements(arch) / step;
+  int64_t cluster = std::min<int64_t>(getIdealCluster(layers, columns, arch),
+                                      arch.hasBulkCopy ? arch.maxCluster : 1);
+  return {columns, step,
           std::min<int64_t>(arch.multiprocessors / cluster, layers.groups),
-          cluster, /*columnWarps=*/4};
+          cluster, std::min<int64_t>(4, columns / layers.count / fragmentSize)};
 }
 
 /// The longest step, at most `most`, that divides the inner dimension and gives
@@ -80,13 +93,14 @@ int64_t getStep(const Layers &layers, int64_t most, int64_t stepWarps) {
 /// would wait for each other.
 Cut cutForFewRows(const Layers &layers, const CudaArch &arch) {
   Cut cut = cutForManyRows(layers, arch);
-  if (cut.cluster == 1)
+  if (getIdealCluster(layers, cut.columns, arch) == 1)
     return cut;
   int64_t ranges = std::min<int64_t>(arch.multiprocessors, layers.groups);
   int64_t groups = llvm::divideCeil(layers.groups, ranges);
   int64_t columns = groups * layers.count > 2 ? 64 : 32;
   int64_t columnWarps = columns / layers.count / fragmentSize;
-  int64_t step = getStep(layers, 16384 / columns, warps / columnWarps);
+  int64_t step =
+      getStep(layers, getPieceElements(arch) / columns, warps / columnWarps);
   return step ? Cut{columns, step, ranges, 1, columnWarps} : cut;
 }
 
@@ -172,7 +186,8 @@ SmallVector<Attribute> choose(MLIRContext *context, const Layers &layers,
         context, arch.name, rows.most, rows.tile, cut.columns, cut.step,
         getSlots(layers, cut, rows.tile, arch), cut.ranges, cut.cluster,
         cut.columnWarps, warps / cut.columnWarps, cut.isResident,
-        /*prefetch_ranges=*/0, /*prefetch_bytes=*/0));
+        /*prefetch_ranges=*/0, /*prefetch_bytes=*/0,
+        /*load_warps=*/arch.hasBulkCopy ? 1 : 0));
   };
   Cut many = cutForManyRows(layers, arch);
   Cut few = batchInvariant ? many : cutForFewRows(layers, arch);
@@ -202,15 +217,20 @@ private:
                        linears[0].getInputSize(),
                        linears[0].getOutputSize() / fragmentSize,
                        !dispatch.getBlock().getOps<RmsNormOp>().empty()};
-      // All architectures of a program share its grid.
       SmallVector<Attribute> chosen;
+      bool isStreamed = false;
       for (auto schedule : schedules.getAsRange<tile::ScheduleInterface>()) {
         const CudaArch *arch = findCudaArch(schedule.getLevel());
-        if (!arch || !arch->hasBulkCopy)
-          return;
+        if (!arch || !(arch->hasBulkCopy || arch->hasCpAsync)) {
+          chosen.push_back(schedule);
+          continue;
+        }
         llvm::append_range(
             chosen, choose(&getContext(), layers, *arch, batchInvariant));
+        isStreamed = true;
       }
+      if (!isStreamed)
+        return;
       dispatch->setAttr("schedules", ArrayAttr::get(&getContext(), chosen));
     });
   }

@@ -203,17 +203,34 @@ private:
   mlir::LogicalResult emitWhile(mlir::scf::WhileOp op);
 
   // Roles and channels.
-  struct CopyPieces;
+  /// Consecutive pieces of memory that a copy is made of. Counts and offsets
+  /// are in elements.
+  struct CopyPieces {
+    int64_t most, mostBytes;  ///< Pieces and bytes of one, at most.
+    mlir::Value count;        ///< Pieces, i32.
+    mlir::Value bytes;        ///< Of a piece, i32.
+    mlir::Value source;       ///< Of the first piece, of type index.
+    mlir::Value sourceStride; ///< Between pieces, of type index.
+    int64_t targetStride;     ///< Between pieces.
+  };
   mlir::LogicalResult emitChannel(ChannelOp op);
   mlir::LogicalResult emitRole(RoleOp op);
   mlir::LogicalResult emitOps(mlir::Block &block);
   mlir::LogicalResult emitProduce(ProduceOp op);
+  mlir::LogicalResult
+  emitCopies(ProduceOp op,
+             llvm::SmallVectorImpl<std::pair<CopyOp, CopyPieces>> &copies);
   mlir::LogicalResult emitConsume(ConsumeOp op);
   mlir::FailureOr<CopyPieces> getCopyPieces(CopyOp op);
   std::pair<mlir::Value, mlir::Value> getSlot(const CudaChannel &channel,
                                               mlir::Value piece);
   void emitPrefetch(PrefetchOp op);
   int64_t getPipelineBytes();
+  bool hasAsyncChannel();
+  mlir::LogicalResult emitAsyncProduce(ProduceOp op);
+  void emitAsyncCopy(CopyOp op, const CopyPieces &pieces,
+                     const CudaChannel &channel, mlir::Value slot);
+  void waitForAsyncPiece(const CudaChannel &channel);
   void emitBarrier();
 
   // Products of a piece.

@@ -268,7 +268,8 @@ LogicalResult CudaTileEmitter::emitFragments(ConsumeOp op) {
       sums.push_back(reduce);
     else if (isOnFragments(&inner))
       continue;
-    else if (isa<RankedTensorType>(inner.getResultTypes().front()))
+    else if (inner.getNumResults() != 0 &&
+             isa<RankedTensorType>(inner.getResultTypes().front()))
       behind.push_back(&inner);
     else if (failed(emitOp(&inner)))
       return failure();

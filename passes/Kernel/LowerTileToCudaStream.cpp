@@ -76,8 +76,11 @@ LogicalResult CudaTileEmitter::emitChannel(ChannelOp op) {
     pipelineBytes += getBarrierBytes(count);
     return pointer;
   };
-  channel.full = makeBarriers(channel.slots);
-  channel.empty = makeBarriers(channel.slots);
+  bool isAsync = hasAsyncChannel();
+  if (!isAsync) {
+    channel.full = makeBarriers(channel.slots);
+    channel.empty = makeBarriers(channel.slots);
+  }
   kernel.walk([&](ShareOp share) {
     CudaShare &place = shares[share];
     place.ready = makeBarriers(1);
@@ -89,6 +92,8 @@ LogicalResult CudaTileEmitter::emitChannel(ChannelOp op) {
     }
   });
   channels[op.getResult()] = channel;
+  if (isAsync)
+    return success();
 
   guarded(equal(thread, number(0)), [&] {
     auto loop =
@@ -176,17 +181,6 @@ void CudaTileEmitter::emitBarrier() {
 // Producing
 //===----------------------------------------------------------------------===//
 
-/// Consecutive pieces of memory that a copy is made of. Counts and offsets are
-/// in elements.
-struct CudaTileEmitter::CopyPieces {
-  int64_t most;         ///< Pieces, at most.
-  Value count;          ///< Pieces, i32.
-  Value bytes;          ///< Of a piece, i32.
-  Value source;         ///< Of the first piece, of type index.
-  Value sourceStride;   ///< Between pieces, of type index.
-  int64_t targetStride; ///< Between pieces.
-};
-
 FailureOr<CudaTileEmitter::CopyPieces>
 CudaTileEmitter::getCopyPieces(CopyOp op) {
   auto view = cast<MemRefType>(op.getView().getType());
@@ -202,8 +196,8 @@ CudaTileEmitter::getCopyPieces(CopyOp op) {
     pieces.most = target.getDimSize(0) / AccumulatorLayout::tileColumns;
     pieces.count = b.createOrFold<arith::DivUIOp>(
         rows, number(AccumulatorLayout::tileColumns));
-    pieces.bytes =
-        number(columns * AccumulatorLayout::tileColumns * elementBytes);
+    pieces.mostBytes = columns * AccumulatorLayout::tileColumns * elementBytes;
+    pieces.bytes = number(pieces.mostBytes);
     pieces.source =
         add(mul(row, rowSize), mul(column, AccumulatorLayout::tileColumns));
     pieces.sourceStride = index(AccumulatorLayout::tileColumns * rowSize);
@@ -218,6 +212,7 @@ CudaTileEmitter::getCopyPieces(CopyOp op) {
         b.createOrFold<arith::DivUIOp>(column, index(panels.getColumns()));
     pieces.most = columns / panels.getColumns();
     pieces.count = number(pieces.most);
+    pieces.mostBytes = target.getDimSize(0) * panels.getStride() * elementBytes;
     pieces.bytes = mul(rows, panels.getStride() * elementBytes);
     pieces.sourceStride = mul(viewRows, panels.getStride());
     pieces.source =
@@ -228,8 +223,9 @@ CudaTileEmitter::getCopyPieces(CopyOp op) {
   }
   if (view.getDimSize(0) == 1) {
     pieces.most = 1;
-    pieces.count = number(1);
-    pieces.bytes = number(columns * view.getElementTypeBitWidth() / 8);
+    pieces.count = rows;
+    pieces.mostBytes = columns * view.getElementTypeBitWidth() / 8;
+    pieces.bytes = number(pieces.mostBytes);
     pieces.source = column;
     pieces.sourceStride = index(0);
     pieces.targetStride = 0;
@@ -239,10 +235,9 @@ CudaTileEmitter::getCopyPieces(CopyOp op) {
          << view << "; expected fragments, panels or one row";
 }
 
-LogicalResult CudaTileEmitter::emitProduce(ProduceOp op) {
-  const CudaChannel &channel = channels.at(op.getChannel());
-  auto [slot, parity] = getSlot(channel, op.getPiece());
-  SmallVector<std::pair<CopyOp, CopyPieces>> copies;
+/// Emits a body but for its copies, and says what each is made of.
+LogicalResult CudaTileEmitter::emitCopies(
+    ProduceOp op, SmallVectorImpl<std::pair<CopyOp, CopyPieces>> &copies) {
   for (Operation &inner : op.getBody().front()) {
     auto copy = dyn_cast<CopyOp>(inner);
     b.setLoc(inner.getLoc());
@@ -256,6 +251,17 @@ LogicalResult CudaTileEmitter::emitProduce(ProduceOp op) {
       return failure();
     copies.push_back({copy, *pieces});
   }
+  return success();
+}
+
+LogicalResult CudaTileEmitter::emitProduce(ProduceOp op) {
+  if (hasAsyncChannel())
+    return emitAsyncProduce(op);
+  const CudaChannel &channel = channels.at(op.getChannel());
+  auto [slot, parity] = getSlot(channel, op.getPiece());
+  SmallVector<std::pair<CopyOp, CopyPieces>> copies;
+  if (failed(emitCopies(op, copies)))
+    return failure();
   Value lane = b.createOrFold<arith::AndIOp>(thread, number(31));
   if (op.getPart() == ProducePart::All) {
     // The slot's last piece has been released: the phase before this one's.
@@ -349,7 +355,11 @@ void CudaTileEmitter::emitPrefetch(PrefetchOp op) {
 LogicalResult CudaTileEmitter::emitConsume(ConsumeOp op) {
   const CudaChannel &channel = channels.at(op.getChannel());
   auto [slot, parity] = getSlot(channel, op.getPiece());
-  cuda::MBarrierWaitOp::create(b, channel.full, slot, parity, UnitAttr());
+  bool isAsync = hasAsyncChannel();
+  if (isAsync)
+    waitForAsyncPiece(channel);
+  else
+    cuda::MBarrierWaitOp::create(b, channel.full, slot, parity, UnitAttr());
   for (auto [number, part] : llvm::enumerate(op.getParts()))
     slotParts[part] = {channel.partOffsets[number], slot, channel.slotBytes};
   bind(op.getState(), lookup(op.getInit()));
@@ -357,6 +367,8 @@ LogicalResult CudaTileEmitter::emitConsume(ConsumeOp op) {
     return failure();
   b.setLoc(op.getLoc());
   bind(op.getResults(), lookup(op.getBlock().getTerminator()->getOperands()));
+  if (isAsync)
+    return success();
   // The lanes have read the slot before one of them says so.
   cuda::WarpBarrierOp::create(b);
   Value lane = b.createOrFold<arith::AndIOp>(thread, number(31));

@@ -21,7 +21,7 @@ CudaTileEmitter::CudaTileEmitter(ImplicitLocOpBuilder &builder, KernelOp kernel,
   if (auto schedule =
           dyn_cast_or_null<StreamScheduleAttr>(kernel.getScheduleAttr())) {
     threads = 32 * schedule.getMathWarps();
-    blockThreads = threads + 32 * StreamScheduleAttr::loadWarps;
+    blockThreads = threads + 32 * schedule.getLoadWarps();
     clusterSize = schedule.getCluster();
   }
   if (auto schedule =

@@ -60,7 +60,8 @@ def ChooseStreamSchedules : Pass<"weft-choose-stream-schedules"> {
 
     * one linear layer or a gated pair, with weights in fragments, and an input
       in panels;
-    * every architecture of the dispatch has bulk copies (from sm_90).
+    * the architecture has asynchronous copies (from sm_80); without bulk copies
+      (before sm_90) all warps copy and there are no clusters.
 
     Remarks: none; the attribute is what was decided.
   }];
@@ -315,7 +316,9 @@ def BuildTilePrograms : Pass<"weft-build-tile-programs", "::mlir::ModuleOp"> {
   let description = [{
     A `weft.dispatch` becomes a `tile.launch` of a `tile.program` that holds one
     `tile.kernel` per schedule. Dispatches with equal bodies and schedules share
-    a program: a model with 32 equal layers is compiled once. Attention becomes
+    a program: a model with 32 equal layers is compiled once. Architectures whose
+    schedules make different grids get programs of their own, among which a launch
+    chooses (`#tile.variant`). Attention becomes
     a `tile.fold` over blocks of keys with the softmax merge, in which no matrix
     of scores exists.
 

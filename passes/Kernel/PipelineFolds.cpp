@@ -28,8 +28,13 @@ public:
     if (failed(findFold()))
       return failure();
     makeChannel();
-    buildLoadRole();
-    buildMathRole();
+    if (schedule.getLoadWarps() == 0) {
+      buildTogether();
+    } else {
+      buildLoadRole();
+      buildMathRole();
+    }
+    fold->erase();
     return success();
   }
 
@@ -116,7 +121,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   void buildLoadRole() {
-    auto role = RoleOp::create(b, "load", StreamScheduleAttr::loadWarps);
+    auto role = RoleOp::create(b, "load", schedule.getLoadWarps());
     OpBuilder::InsertionGuard guard(b);
     b.createBlock(&role.getBody());
     Value slots = index(schedule.getSlots()), zero = index(0);
@@ -131,10 +136,22 @@ private:
   }
 
   void buildProduceLoop(Value lower, Value upper, ProducePart part) {
+    buildPieceLoop(lower, upper, [&](Value piece) {
+      buildProduce(piece, part, /*isInside=*/Value());
+    });
+  }
+
+  void buildPieceLoop(Value lower, Value upper,
+                      function_ref<void(Value piece)> build) {
     auto loop = scf::ForOp::create(b, lower, upper, index(1));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    Value piece = loop.getInductionVar();
+    build(loop.getInductionVar());
+  }
+
+  /// Copies a piece; nothing if there is a condition that does not hold.
+  void buildProduce(Value piece, ProducePart part, Value isInside) {
+    OpBuilder::InsertionGuard guard(b);
     auto [round, inRound] = divide(piece, stepCount);
     Value step = b.createOrFold<arith::AddIOp>(firstStep, inRound);
     IRMapping mapping;
@@ -156,6 +173,8 @@ private:
           load.getTileDims().front() == 0 ? load.getRows() : load.getColumns();
       rows = rows ? materialize(rows, mapping)
                   : index(cast<MemRefType>(target.getType()).getDimSize(0));
+      if (isInside)
+        rows = b.createOrFold<arith::SelectOp>(isInside, rows, index(0));
       CopyOp::create(b, load.getView(), indices, target, rows,
                      isConstant(load.getView()));
     }
@@ -208,15 +227,50 @@ private:
     Block *body = b.createBlock(&role.getBody());
     WaitDependencyOp::create(b);
     // What a block computes before its first tile.
-    for (Operation &op : llvm::make_early_inc_range(kernel.getBlock())) {
+    for (Operation *op : getComputedFirst())
+      op->moveBefore(body, body->end());
+    tiles->moveBefore(body, body->end());
+
+    buildConsumeLoop();
+  }
+
+  /// What a block computes on tiles before its first one.
+  SmallVector<Operation *> getComputedFirst() {
+    SmallVector<Operation *> ops;
+    for (Operation &op : kernel.getBlock()) {
       if (&op == tiles)
         break;
       if (isa<StoreOp>(op) ||
           llvm::any_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>))
-        op.moveBefore(body, body->end());
+        ops.push_back(&op);
     }
-    tiles->moveBefore(body, body->end());
+    return ops;
+  }
 
+  //===--------------------------------------------------------------------===//
+  // One role that does both
+  //===--------------------------------------------------------------------===//
+
+  /// All warps copy `slots - 1` pieces ahead: once every warp has begun with a
+  /// piece the slot of the piece before is free.
+  void buildTogether() {
+    Value ahead = index(schedule.getSlots() - 1);
+    auto produce = [&](Value piece) {
+      buildProduce(piece, ProducePart::All,
+                   arith::CmpIOp::create(b, arith::CmpIPredicate::slt, piece,
+                                         pieceCount));
+    };
+    buildPieceLoop(index(0), ahead, produce);
+    for (Operation *op : getComputedFirst())
+      op->moveBefore(tiles);
+    ConsumeOp consume = buildConsumeLoop();
+    b.setInsertionPointToStart(&consume.getBlock());
+    produce(arith::AddIOp::create(b, consume.getPiece(), ahead));
+  }
+
+  /// Replaces the fold by a loop over the pieces of a tile.
+  ConsumeOp buildConsumeLoop() {
+    OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(fold);
     Value round = b.createOrFold<arith::DivUIOp>(
         b.createOrFold<arith::SubIOp>(tiles.getInductionVar(),
@@ -262,7 +316,7 @@ private:
       next.push_back(mapping.lookup(value));
     YieldOp::create(b, next);
     fold->replaceAllUsesWith(loop.getResults());
-    fold->erase();
+    return consume;
   }
 
   /// Copies an operation of the fold's body. What is added to the state is a

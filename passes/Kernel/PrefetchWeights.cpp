@@ -88,7 +88,7 @@ class PrefetchWeights
       bool isFew = own.getMostRows() != 0 && own.getMostRows() <= mostPauseRows;
       int64_t bytes = isNext ? gapBytes : isFew ? pauseBytes : 0;
       changed.push_back(
-          ranges && bytes
+          ranges && bytes && own.getLoadWarps() != 0
               ? own.withPrefetch(ranges, llvm::alignDown(bytes / ranges, 1024))
               : own);
     }

@@ -192,6 +192,13 @@ public:
   virtual Result<std::vector<DeviceMemory>>
   importConstants(std::span<const Constant> constants) = 0;
 
+  /// Whether a kernel has code that runs on the device as it is, code that can
+  /// be made to, or neither.
+  enum class CodeFit : uint8_t { None, Source, Binary };
+  virtual CodeFit findCode(const Kernel &kernel) const {
+    return CodeFit::Binary;
+  }
+
   /// Chooses the code that fits the device best and loads it. `kernel` must
   /// outlive the result. Unsupported if
   /// no code fits: the message names what each code needs and lacks.

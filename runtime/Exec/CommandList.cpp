@@ -132,7 +132,8 @@ Status CommandList::resolveStep(uint32_t index) {
   const Expr *items = &command.grid;
   step.kernel = command.kernel;
   for (const Variant &variant : command.variants)
-    if (symbolArguments[step.firstSymbol] <= variant.limit) {
+    if (program.hasKernel(variant.kernel) &&
+        symbolArguments[step.firstSymbol] <= variant.limit) {
       step.kernel = variant.kernel;
       items = &variant.grid;
       break;

@@ -151,10 +151,12 @@ struct Kernel {
 
 enum class CommandKind : uint8_t { Launch = 1, Copy = 2, Fill = 3 };
 
-/// Another kernel of a launch, for few rows.
+/// Another kernel of a launch, for few rows or some devices.
 struct Variant {
-  /// Taken when the launch's first symbol argument is at most this, and greater
-  /// than the limits of the variants before.
+  static constexpr int64_t anyRows = INT64_MAX;
+
+  /// Taken when the launch's first symbol argument is at most this, the kernel
+  /// has code for the device, and no variant before was taken.
   int64_t limit = 0;
   uint32_t kernel = 0; ///< Takes the same buffers and symbols.
   Expr grid;
@@ -174,7 +176,8 @@ struct Command {
   /// Work and minimum traffic, for reports: at most, where they follow from
   /// the data of a run.
   Expr flops, bytes;
-  std::vector<Variant> variants = {}; ///< Launch: by ascending limit.
+  /// Launch: by ascending limit; behind `anyRows` for other devices.
+  std::vector<Variant> variants = {};
   /// Work and traffic exactly where they follow from data: over Plan::symbols
   /// and, behind them, the numbers of Entry::keyCounts. Both or neither are
   /// empty.

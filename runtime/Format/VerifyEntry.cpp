@@ -204,7 +204,8 @@ private:
         if (variant.limit <= before)
           return corrupt(scope.where, " has variants whose limits ", before,
                          " and ", variant.limit, " do not ascend");
-        before = variant.limit;
+        // Behind one for any number those of other devices begin.
+        before = variant.limit == Variant::anyRows ? 0 : variant.limit;
         if (Status status = checkKernel(command, variant.kernel); !status)
           return status;
         if (Status status = scope.check(variant.grid, "grid"); !status)

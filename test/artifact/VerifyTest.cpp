@@ -233,6 +233,14 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"VariantOrder",
               [](Plan &p) { p.entries[0].commands[0].variants[1].limit = 1; },
               "limits 1 and 1 do not ascend"},
+        Wrong{"VariantOrderOfOtherDevices",
+              [](Plan &p) {
+                std::vector<Variant> &v = p.entries[0].commands[0].variants;
+                v[1].limit = Variant::anyRows;
+                v.push_back(v[0]);
+                v.push_back(v[0]);
+              },
+              "limits 1 and 1 do not ascend"},
         Wrong{"VariantGrid",
               [](Plan &p) {
                 p.entries[0].commands[0].variants[0].grid = Expr::symbol(9);

@@ -48,7 +48,6 @@ protected:
 class StreamedKernels : public testing::Test {
 protected:
   void SetUp() override { skipWithoutNvrtc(); }
-  void compile(const std::string &option, const std::vector<int64_t> &limits);
 };
 
 void checkCode(const rt::Kernel &kernel, const rt::Code &code,
@@ -93,52 +92,116 @@ TEST_P(CudaKernels, CompileForEveryArchitecture) {
 
 /// A shape that fits streamed weights: 16 bits, inputs in 128s.
 constexpr const char *streamedConfig = R"({
-  "model_type": "llama", "vocab_size": 512, "hidden_size": 256,
+  "model_type": "llama", "vocab_size": 2048, "hidden_size": 256,
   "intermediate_size": 512, "num_hidden_layers": 1, "num_attention_heads": 4,
   "num_key_value_heads": 2, "max_position_embeddings": 512,
   "rms_norm_eps": 1e-5, "hidden_act": "silu", "tie_word_embeddings": false,
   "torch_dtype": "bfloat16"
 })";
 
-/// Compiles the shape for a Hopper GPU; its linear layers have a kernel for
-/// each of the numbers of rows, and one for any.
-void StreamedKernels::compile(const std::string &option,
-                              const std::vector<int64_t> &limits) {
+/// The streamed model's plan for a target, which must compile.
+std::unique_ptr<rt::Artifact> compileStreamed(const std::string &target,
+                                              const std::string &option = "") {
   fs::path config = getFolder() / "streamed.json";
   std::ofstream(config) << streamedConfig;
   fs::path file = getFolder() / "streamed.weft";
   auto [output, status] = test::runCommand(
       std::string(WEFT_COMPILE) + " --synthesize " + config.string() +
-      " --target=cuda:sm_90a --strip-ir " + option + " --kernel-cache " +
+      " --target=" + target + " --strip-ir " + option + " --kernel-cache " +
       (getFolder() / "cache").string() + " -o " + file.string());
-  ASSERT_EQ(status, 0) << output;
+  EXPECT_EQ(status, 0) << output;
   auto artifact = rt::Artifact::open(file.string());
-  ASSERT_TRUE(artifact) << artifact.getStatus().getMessage();
-  const rt::Plan &plan = (*artifact)->getPlan();
-  int linears = 0;
-  for (const rt::Command &command : plan.entries.at(0).commands) {
-    // Alone, or with the norm of its input before it.
-    if (plan.kernels[command.kernel].program.find("linear") ==
-        std::string::npos)
-      continue;
-    ++linears;
-    ASSERT_EQ(command.variants.size(), limits.size()) << command.label;
-    for (size_t i = 0; i < limits.size(); ++i) {
-      EXPECT_EQ(command.variants[i].limit, limits[i]);
-      const rt::Kernel &kernel = plan.kernels[command.variants[i].kernel];
-      checkCode(kernel, kernel.code[0], rt::Code::Kind::Cubin, "sm_90a");
-      EXPECT_TRUE(kernel.code[0].launch.dependentLaunch);
-      EXPECT_EQ(kernel.code[0].launch.threads, 288u);
-    }
-  }
-  // Query/key/value, output, gate and up, down, head.
-  EXPECT_EQ(linears, 5);
+  EXPECT_TRUE(artifact) << artifact.getStatus().getMessage();
+  return artifact ? artifact.take() : nullptr;
 }
 
-TEST_F(StreamedKernels, CompileForHopper) { compile("", {1, 8, 16, 32}); }
+/// The launches of linear layers: query/key/value, output, gate and up, down,
+/// head.
+std::vector<const rt::Command *> findLinears(const rt::Plan &plan) {
+  std::vector<const rt::Command *> linears;
+  for (const rt::Command &command : plan.entries.at(0).commands)
+    if (plan.kernels[command.kernel].program.find("linear") !=
+        std::string::npos)
+      linears.push_back(&command);
+  EXPECT_EQ(linears.size(), 5u);
+  return linears;
+}
+
+/// The codes for an architecture of what a launch chooses among, with the
+/// numbers of rows that they are for.
+std::vector<std::pair<int64_t, const rt::Code *>>
+findChoices(const rt::Plan &plan, const rt::Command &command,
+            std::string_view arch) {
+  std::vector<std::pair<int64_t, const rt::Code *>> choices;
+  auto add = [&](int64_t limit, uint32_t number) {
+    const rt::Kernel &kernel = plan.kernels[number];
+    for (const rt::Code &code : kernel.code)
+      if (code.target == arch && code.kind == rt::Code::Kind::Cubin) {
+        checkCode(kernel, code, rt::Code::Kind::Cubin, std::string(arch));
+        choices.push_back({limit, &code});
+      }
+  };
+  for (const rt::Variant &variant : command.variants)
+    add(variant.limit, variant.kernel);
+  add(rt::Variant::anyRows, command.kernel);
+  return choices;
+}
+
+/// Checks that the linear layers have streamed kernels for an architecture, for
+/// each of the numbers of rows and one for any: `threads` of a block are 256
+/// that multiply and those that only copy.
+void checkStreamed(const rt::Plan &plan, std::string_view arch,
+                   uint32_t threads,
+                   std::vector<int64_t> limits = {1, 8, 16, 32}) {
+  limits.push_back(rt::Variant::anyRows);
+  SCOPED_TRACE(arch);
+  for (const rt::Command *command : findLinears(plan)) {
+    SCOPED_TRACE(command->label);
+    auto choices = findChoices(plan, *command, arch);
+    ASSERT_EQ(choices.size(), limits.size());
+    for (size_t i = 0; i < limits.size(); ++i) {
+      EXPECT_EQ(choices[i].first, limits[i]);
+      EXPECT_EQ(choices[i].second->launch.threads, threads);
+      EXPECT_EQ(choices[i].second->launch.dependentLaunch, threads > 256);
+    }
+  }
+}
+
+TEST_F(StreamedKernels, CompileForHopper) {
+  auto artifact = compileStreamed("cuda:sm_90a");
+  ASSERT_TRUE(artifact);
+  checkStreamed(artifact->getPlan(), "sm_90a", 288);
+}
 
 TEST_F(StreamedKernels, CompileBatchInvariantForHopper) {
-  compile("--batch-invariant", {8, 16, 32});
+  auto artifact = compileStreamed("cuda:sm_90a", "--batch-invariant");
+  ASSERT_TRUE(artifact);
+  checkStreamed(artifact->getPlan(), "sm_90a", 288, {8, 16, 32});
+}
+
+// Each architecture of a plan has the kernels that it would have alone. The
+// head of this model is divided among all multiprocessors, whose number
+// differs: then the architectures have launches of their own.
+TEST_F(StreamedKernels, CompileForAmpereAndHopperTogether) {
+  auto artifact = compileStreamed("cuda:sm_80,sm_90a");
+  ASSERT_TRUE(artifact);
+  const rt::Plan &plan = artifact->getPlan();
+  checkStreamed(plan, "sm_80", 256);
+  checkStreamed(plan, "sm_90a", 288);
+  const rt::Command &head = *findLinears(plan).back();
+  ASSERT_EQ(head.variants.size(), 9u);
+  EXPECT_EQ(plan.kernels[head.kernel].code[0].target, "sm_80");
+  EXPECT_EQ(plan.kernels[head.variants[0].kernel].code[0].target, "sm_90a");
+}
+
+TEST_F(StreamedKernels, CompileForOtherArchitectures) {
+  auto artifact = compileStreamed("cuda:sm_86,sm_89,sm_100a,sm_120a");
+  ASSERT_TRUE(artifact);
+  const rt::Plan &plan = artifact->getPlan();
+  for (const char *arch : {"sm_86", "sm_89"})
+    checkStreamed(plan, arch, 256);
+  for (const char *arch : {"sm_100a", "sm_120a"})
+    checkStreamed(plan, arch, 288);
 }
 
 struct HeadShape {

@@ -37,6 +37,12 @@ bool Architecture::runsOn(int deviceMajor, int deviceMinor) const {
          (suffix == 'a' ? minor == deviceMinor : minor <= deviceMinor);
 }
 
+bool Architecture::compilesFor(int deviceMajor, int deviceMinor) const {
+  return suffix
+             ? runsOn(deviceMajor, deviceMinor)
+             : std::pair(major, minor) <= std::pair(deviceMajor, deviceMinor);
+}
+
 CodeCompiler::CodeCompiler(const GpuFacts &facts, std::string nvrtcLibrary,
                            std::string cacheFolder)
     : facts(facts), nvrtcLibrary(std::move(nvrtcLibrary)),
@@ -65,6 +71,22 @@ std::optional<ChosenCode> CodeCompiler::findCubin(const Kernel &kernel) const {
   if (!best)
     return std::nullopt;
   return ChosenCode{best, best->bytes, best->target};
+}
+
+Device::CodeFit CodeCompiler::findCode(const Kernel &kernel) const {
+  auto fit = Device::CodeFit::None;
+  for (const rt::Code &code : kernel.code) {
+    std::optional<Architecture> architecture = Architecture::parse(code.target);
+    if (!architecture)
+      continue;
+    if (code.kind == rt::Code::Kind::Cubin &&
+        architecture->runsOn(facts.major, facts.minor))
+      return Device::CodeFit::Binary;
+    if (code.kind == rt::Code::Kind::CudaSource &&
+        architecture->compilesFor(facts.major, facts.minor))
+      fit = Device::CodeFit::Source;
+  }
+  return fit;
 }
 
 Result<ChosenCode> CodeCompiler::choose(const Kernel &kernel) {

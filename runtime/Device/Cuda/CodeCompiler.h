@@ -4,6 +4,7 @@
 #define WEFT_RUNTIME_DEVICE_CUDA_CODECOMPILER_H
 
 #include "runtime/Device/Cuda/CudaContext.h"
+#include "runtime/Device/Device.h"
 #include "runtime/Format/Plan.h"
 #include "runtime/Nvrtc/KernelCache.h"
 #include "runtime/Nvrtc/Nvrtc.h"
@@ -25,7 +26,11 @@ struct Architecture {
 
   /// Nothing for text that is no architecture.
   static std::optional<Architecture> parse(std::string_view text);
+  /// Whether machine code for it does.
   bool runsOn(int deviceMajor, int deviceMinor) const;
+  /// Whether a source for it compiles for the device: everything without a
+  /// suffix exists on all later architectures.
+  bool compilesFor(int deviceMajor, int deviceMinor) const;
 };
 
 /// What is loaded for a kernel.
@@ -41,6 +46,10 @@ public:
   /// `nvrtcLibrary` is the file of NVRTC; empty: see Nvrtc::load.
   CodeCompiler(const GpuFacts &facts, std::string nvrtcLibrary,
                std::string cacheFolder);
+
+  /// Binary: a cubin runs on the GPU. Source: a source is for an architecture
+  /// that the GPU has everything of.
+  Device::CodeFit findCode(const Kernel &kernel) const;
 
   /// The best cubin that runs on the GPU, else the first source that compiles
   /// for it. Unsupported if there is neither: says what the kernel has, what

@@ -201,6 +201,10 @@ void CudaDevice::release(void *data, size_t size) {
                                    stream->getHandle());
 }
 
+Device::CodeFit CudaDevice::findCode(const Kernel &kernel) const {
+  return compiler->findCode(kernel);
+}
+
 Result<std::unique_ptr<LoadedKernel>>
 CudaDevice::loadKernel(const Kernel &kernel) {
   const Kernel *const one[] = {&kernel};

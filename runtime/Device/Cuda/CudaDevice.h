@@ -59,6 +59,7 @@ public:
   /// others' chunks are under way.
   Result<std::vector<DeviceMemory>>
   importConstants(std::span<const Constant> constants) override;
+  CodeFit findCode(const Kernel &kernel) const override;
   /// The code for exactly this GPU, else for an earlier one of the same major
   /// version, else the source, compiled here with NVRTC and kept in the cache
   /// folder.

@@ -134,3 +134,13 @@ func.func @f(%w: tensor<8xf32>) -> tensor<8xf32> {
   %y = tile.launch @p "x"(%w) tied [-1] symbols [] sizes [["8"]] {variants = [#tile.variant<@q, 8>]} : (tensor<8xf32>) -> tensor<8xf32>
   return %y : tensor<8xf32>
 }
+
+// -----
+
+// expected-error @below {{one warp copies, or 0: all do, found 2}}
+module attributes {tile.schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 1, column_warps = 4, step_warps = 2, load_warps = 2>} {}
+
+// -----
+
+// expected-error @below {{blocks whose warps all copy form no clusters, found one of 2}}
+module attributes {tile.schedule = #tile.stream_schedule<level = "sm_80", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 2, column_warps = 4, step_warps = 2, load_warps = 0>} {}

@@ -43,8 +43,8 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
   }
 }
 
-// CHECK: tile.launch @p "few"(%{{.*}}) {{.*}} {variants = [#tile.variant<@p, 8>]}
+// CHECK: tile.launch @p "few"(%{{.*}}) {{.*}} {variants = [#tile.variant<@p, 8>, #tile.variant<@p, 0>, #tile.variant<@p, 4>]}
 func.func @launch(%w: tensor<8x8x32x8xbf16>) -> tensor<8x128xf32> {
-  %y = tile.launch @p "few"(%w) tied [-1] symbols [] sizes [["8", "128"]] {variants = [#tile.variant<@p, 8>]} : (tensor<8x8x32x8xbf16>) -> tensor<8x128xf32>
+  %y = tile.launch @p "few"(%w) tied [-1] symbols [] sizes [["8", "128"]] {variants = [#tile.variant<@p, 8>, #tile.variant<@p, 0>, #tile.variant<@p, 4>]} : (tensor<8x8x32x8xbf16>) -> tensor<8x128xf32>
   return %y : tensor<8x128xf32>
 }

@@ -87,26 +87,91 @@ func.func @norm(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["tokens
 
 // -----
 
-// Without panels, or before sm_90, the schedule stays.
+// Without panels the schedule stays.
+
+#matrix = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
+
+// CHECK-LABEL: func @others
+//   CHECK-NOT:   stream_schedule
+func.func @others(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<32x16x32x8xbf16>) -> tensor<?x512xbf16> {
+  %0 = weft.dispatch "plain" (%a = %x : tensor<?x256xbf16>, %b = %w : tensor<32x16x32x8xbf16>) attributes {schedules = [#matrix]} -> (tensor<?x512xbf16>) {
+    %1 = weft.linear %a, %b layout fragments : (tensor<?x256xbf16>, tensor<32x16x32x8xbf16>) -> tensor<?x512xbf16>
+    weft.yield %1 : tensor<?x512xbf16>
+  }
+  return %0 : tensor<?x512xbf16>
+}
+
+// -----
+
+// Before sm_90 the warps that multiply also copy, and there are no clusters.
+// Of the smaller shared memory of sm_89 only tiles of 64 columns fit twice.
+
+#ampere = #tile.cuda_schedule<level = "sm_80", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
+#ada = #tile.cuda_schedule<level = "sm_89", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
+#panels = #tile.panels<columns = 128, stride = 136>
+
+// CHECK-LABEL: func @old
+//       CHECK:   weft.dispatch "old"
+//  CHECK-SAME:     schedules = [#tile.stream_schedule<level = "sm_80", most_rows = 1, rows = 8, columns = 16, {{[^>]*}}, resident_rows = 1, load_warps = 0>,
+//  CHECK-SAME:       level = "sm_80", most_rows = 8, rows = 8, columns = 32, step = 256, slots = 7, ranges = 32, cluster = 1, column_warps = 2, step_warps = 4, load_warps = 0>,
+//  CHECK-SAME:       level = "sm_80", most_rows = 0, rows = 64, columns = 128, step = 128, slots = 2, ranges = 32, cluster = 1, column_warps = 4, step_warps = 2, load_warps = 0>,
+//  CHECK-SAME:       level = "sm_89", most_rows = 8, rows = 8, columns = 32, step = 256, slots = 4,
+//  CHECK-SAME:       level = "sm_89", most_rows = 0, rows = 64, columns = 64, step = 128, slots = 2, ranges = 32, cluster = 1, column_warps = 4, step_warps = 2, load_warps = 0>]
+
+// Both have the same number of blocks: a program has kernels for both.
+
+// PROGRAM: tile.program @addf
+// PROGRAM: tile.program @linear symbols
+// PROGRAM:   tile.kernel @sm_80
+// PROGRAM:   tile.kernel @sm_89
+// PROGRAM: tile.launch @linear_3 "old"{{.*}} variants = [#tile.variant<@linear, 8>, #tile.variant<@linear_1, 16>, #tile.variant<@linear_2, 32>]
+func.func @old(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<32x16x32x8xbf16>) -> tensor<?x512xbf16> {
+  %0 = weft.dispatch "input" (%a = %x : tensor<?x256xbf16>) attributes {result_layouts = [#panels], schedules = [#ampere, #ada]} -> (tensor<?x256xbf16>) {
+    %1 = arith.addf %a, %a : tensor<?x256xbf16>
+    weft.yield %1 : tensor<?x256xbf16>
+  }
+  %2 = weft.dispatch "old" (%a = %0 : tensor<?x256xbf16>, %b = %w : tensor<32x16x32x8xbf16>) attributes {input_layouts = [#panels, unit], schedules = [#ampere, #ada]} -> (tensor<?x512xbf16>) {
+    %3 = weft.linear %a, %b layout fragments : (tensor<?x256xbf16>, tensor<32x16x32x8xbf16>) -> tensor<?x512xbf16>
+    weft.yield %3 : tensor<?x512xbf16>
+  }
+  return %2 : tensor<?x512xbf16>
+}
+
+// -----
+
+// Programs of other grids are for their architectures only: the launch takes
+// the first that has code for the GPU and is for so many rows.
 
 #old = #tile.cuda_schedule<level = "sm_80", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
 #matrix = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
 #panels = #tile.panels<columns = 128, stride = 136>
 
-// CHECK-LABEL: func @others
-//   CHECK-NOT:   stream_schedule
-func.func @others(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<32x16x32x8xbf16>) -> (tensor<?x512xbf16>, tensor<?x512xbf16>) {
-  %0 = weft.dispatch "plain" (%a = %x : tensor<?x256xbf16>, %b = %w : tensor<32x16x32x8xbf16>) attributes {schedules = [#matrix]} -> (tensor<?x512xbf16>) {
-    %1 = weft.linear %a, %b layout fragments : (tensor<?x256xbf16>, tensor<32x16x32x8xbf16>) -> tensor<?x512xbf16>
-    weft.yield %1 : tensor<?x512xbf16>
+// CHECK-LABEL: func @several
+//       CHECK:   weft.dispatch "layer"
+//  CHECK-SAME:     schedules = [#tile.stream_schedule<level = "sm_80", most_rows = 1,
+//  CHECK-SAME:       level = "sm_80", most_rows = 0, {{[^>]*}} ranges = 64, cluster = 1,
+//  CHECK-SAME:       level = "sm_90a", most_rows = 0, {{[^>]*}} ranges = 33, cluster = 4,
+
+// PROGRAM: tile.program @addf {{.*}} grid [#tile.extent<"rows", 1>]
+// PROGRAM:   tile.kernel @sm_80
+// PROGRAM:   tile.kernel @sm_90a
+// PROGRAM: tile.program @linear_3 symbols ["rows"] grid [#tile.extent<"rows", 64>, #tile.extent<"33", 1>]
+// PROGRAM-NOT: tile.kernel @sm_80
+// PROGRAM:   tile.kernel @sm_90a
+// PROGRAM-NOT: tile.kernel @sm_80
+// PROGRAM: tile.program @linear_7 symbols ["rows"] grid [#tile.extent<"rows", 64>, #tile.extent<"64", 1>]
+// PROGRAM-NOT: tile.kernel @sm_90a
+// PROGRAM:   tile.kernel @sm_80
+// PROGRAM-NOT: tile.kernel @sm_90a
+// PROGRAM: tile.launch @linear_7 "layer"{{.*}} variants = [#tile.variant<@linear, 8>, #tile.variant<@linear_1, 16>, #tile.variant<@linear_2, 32>, #tile.variant<@linear_3, 0>, #tile.variant<@linear_4, 8>, #tile.variant<@linear_5, 16>, #tile.variant<@linear_6, 32>]
+func.func @several(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<64x16x32x8xbf16>) -> tensor<?x1024xbf16> {
+  %0 = weft.dispatch "input" (%a = %x : tensor<?x256xbf16>) attributes {result_layouts = [#panels], schedules = [#old, #matrix]} -> (tensor<?x256xbf16>) {
+    %1 = arith.addf %a, %a : tensor<?x256xbf16>
+    weft.yield %1 : tensor<?x256xbf16>
   }
-  %2 = weft.dispatch "input" (%a = %x : tensor<?x256xbf16>) attributes {result_layouts = [#panels], schedules = [#old]} -> (tensor<?x256xbf16>) {
-    %3 = arith.addf %a, %a : tensor<?x256xbf16>
-    weft.yield %3 : tensor<?x256xbf16>
+  %2 = weft.dispatch "layer" (%a = %0 : tensor<?x256xbf16>, %b = %w : tensor<64x16x32x8xbf16>) attributes {input_layouts = [#panels, unit], schedules = [#old, #matrix]} -> (tensor<?x1024xbf16>) {
+    %3 = weft.linear %a, %b layout fragments : (tensor<?x256xbf16>, tensor<64x16x32x8xbf16>) -> tensor<?x1024xbf16>
+    weft.yield %3 : tensor<?x1024xbf16>
   }
-  %4 = weft.dispatch "old" (%a = %2 : tensor<?x256xbf16>, %b = %w : tensor<32x16x32x8xbf16>) attributes {input_layouts = [#panels, unit], schedules = [#old]} -> (tensor<?x512xbf16>) {
-    %5 = weft.linear %a, %b layout fragments : (tensor<?x256xbf16>, tensor<32x16x32x8xbf16>) -> tensor<?x512xbf16>
-    weft.yield %5 : tensor<?x512xbf16>
-  }
-  return %0, %4 : tensor<?x512xbf16>, tensor<?x512xbf16>
+  return %2 : tensor<?x1024xbf16>
 }

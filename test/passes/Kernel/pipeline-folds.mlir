@@ -163,6 +163,55 @@ tile.program @resident symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.ext
 
 // -----
 
+// Without a warp that copies all do: two pieces ahead of three slots. A piece is
+// copied in the body that consumes the piece behind its slot's last one; behind
+// the last piece there is nothing to copy.
+
+// CHECK-LABEL: tile.kernel @sm_80
+//   CHECK-NOT:   tile.role
+//       CHECK:   %[[RING:.*]] = tile.channel slots 3
+//       CHECK:   scf.for %[[FIRST:.*]] = %c0 to %c2 step
+//       CHECK:     %[[INSIDE:.*]] = arith.cmpi slt, %[[FIRST]],
+//       CHECK:     tile.produce all %[[RING]][%[[FIRST]]]
+//       CHECK:   scf.for
+//       CHECK:     scf.for
+//       CHECK:       tile.consume %[[RING]][%[[PIECE:.*]]] (
+//       CHECK:         %[[NEXT:.*]] = arith.addi %[[PIECE]], %c2
+//       CHECK:         %[[INSIDE:.*]] = arith.cmpi slt, %[[NEXT]],
+//       CHECK:         tile.produce all %[[RING]][%[[NEXT]]]
+//       CHECK:           %[[ROWS:.*]] = arith.select %[[INSIDE]], %{{.*}}, %c0
+//       CHECK:           tile.copy %{{.*}} rows %[[ROWS]]
+//       CHECK:           tile.copy constant %{{.*}} rows
+//       CHECK:         tile.mma tensor
+#schedule = #tile.stream_schedule<level = "sm_80", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 3, ranges = 2, cluster = 1, column_warps = 4, step_warps = 2, load_warps = 0>
+tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"2", 1>] {
+  tile.kernel @sm_80 level "sm_80" (%x: memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {
+    %c0 = arith.constant 0 : index
+    %c128 = arith.constant 128 : index
+    %c256 = arith.constant 256 : index
+    %c512 = arith.constant 512 : index
+    %zero = arith.constant dense<0.0> : tensor<8x128xf32>
+    %begin = arith.muli %i, %c256 : index
+    %end = arith.addi %begin, %c256 : index
+    scf.for %c = %begin to %end step %c128 {
+      %d = arith.subi %c, %begin : index
+      %round = arith.divui %d, %c128 : index
+      %sum = tile.fold %k = %c0 to %c512 step %c128 merge add init (%s = %zero : tensor<8x128xf32>) {
+        %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>> -> tensor<8x128xbf16>
+        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32>
+        tile.yield %m : tensor<8x128xf32>
+      }
+      %part = tile.share %sum round %round : tensor<8x128xf32> -> tensor<8x128xf32>
+      %half = arith.truncf %part : tensor<8x128xf32> to tensor<8x128xbf16>
+      tile.store %half, %y[%c0, %c] rows %rows : tensor<8x128xbf16>, memref<?x512xbf16>
+    }
+    tile.return
+  }
+}
+
+// -----
+
 // Kernels with other schedules stay as they are.
 
 // CHECK-LABEL: tile.kernel @plain

@@ -142,6 +142,81 @@ TEST_F(CudaSessionTest, EachSetOfSizesHasItsRecording) {
   EXPECT_EQ(fake.liveGraphs, 0u);
 }
 
+/// The first launch's kernel in versions for two architectures and numbers of
+/// rows, told apart by their threads.
+Plan makeVariantPlan() {
+  Plan plan = makeCudaPlan();
+  Command &command = plan.entries[0].commands[0];
+  auto addKernel = [&](const char *target, Code::Kind kind, uint32_t threads) {
+    Kernel kernel = plan.kernels[command.kernel];
+    kernel.name += "_" + std::to_string(threads);
+    kernel.code.resize(1);
+    kernel.code[0].kind = kind;
+    kernel.code[0].target = target;
+    kernel.code[0].launch.threads = threads;
+    plan.kernels.push_back(kernel);
+    return uint32_t(plan.kernels.size() - 1);
+  };
+  for (Kernel &kernel : plan.kernels) // Elsewhere there is code for both.
+    kernel.code.push_back(kernel.code[0]);
+  for (Kernel &kernel : plan.kernels)
+    kernel.code[1].target = "sm_80";
+  const Expr grid = command.grid;
+  const Code::Kind cubin = Code::Kind::Cubin;
+  command.variants = {{2, addKernel("sm_90a", cubin, 32), grid},
+                      {Variant::anyRows, addKernel("sm_90a", cubin, 64), grid},
+                      {3, addKernel("sm_86", Code::Kind::CudaSource, 96), grid},
+                      {4, addKernel("sm_80", cubin, 160), grid}};
+  command.kernel = addKernel("sm_80", cubin, 192);
+  return plan;
+}
+
+TEST_F(CudaSessionTest, LaunchesTakeTheVariantOfTheGpuAndTheRows) {
+  struct Case {
+    int major, minor;
+    int64_t tokens;
+    unsigned threads;
+  };
+  for (auto [major, minor, tokens, threads] :
+       {Case{9, 0, 1, 32}, Case{9, 0, 2, 32}, Case{9, 0, 3, 64},
+        Case{9, 0, 16, 64}, Case{8, 0, 1, 160}, Case{8, 0, 4, 160},
+        Case{8, 0, 5, 192}, Case{8, 6, 3, 160}}) {
+    SCOPED_TRACE(std::to_string(major) + "." + std::to_string(minor) + ", " +
+                 std::to_string(tokens) + " tokens");
+    fake.major = major;
+    fake.minor = minor;
+    fake.launches.clear();
+    load(makeVariantPlan());
+    // The plan's other kernels, and two of the five versions.
+    EXPECT_EQ(fake.modules, program->getPlan().kernels.size() - 3);
+    auto session = makeSession();
+    runAndCheck(*session, tokens);
+    ASSERT_FALSE(fake.launches.empty());
+    EXPECT_EQ(fake.launches[0].threads, threads);
+    session.reset();
+    program.reset();
+  }
+}
+
+TEST_F(CudaSessionTest, LaunchWithoutCodeForTheGpuIsExplained) {
+  fake.major = 7;
+  fake.minor = 5;
+  CudaOptions options;
+  options.driver = WEFT_FAKE_CUDA;
+  options.cacheFolder = "";
+  auto device = CudaDevice::create(0, options);
+  ASSERT_OK(device.getStatus());
+  auto loaded =
+      Program::load(toy::makeArtifact(makeVariantPlan(),
+                                      {toy::makeWeight(), toy::makeBias()}),
+                    device.take());
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.getStatus().getCode(), StatusCode::Unsupported);
+  EXPECT_THAT(loaded.getStatus().getMessage(),
+              AllOf(HasSubstr("has no code for Fake GPU (sm_75)"),
+                    HasSubstr("--target=cuda:sm_75")));
+}
+
 TEST_F(CudaSessionTest, OldRecordingsGo) {
   RecordingCache cache;
   const auto count = int64_t(RecordingCache::capacity);
