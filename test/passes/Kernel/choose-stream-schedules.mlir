@@ -159,7 +159,7 @@ func.func @old(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["tokens"
 // PROGRAM-NOT: tile.kernel @sm_80
 // PROGRAM:   tile.kernel @sm_90a
 // PROGRAM-NOT: tile.kernel @sm_80
-// PROGRAM: tile.program @linear_7 symbols ["rows"] grid [#tile.extent<"rows", 64>, #tile.extent<"64", 1>]
+// PROGRAM: tile.program @linear_4 symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"64", 1>]
 // PROGRAM-NOT: tile.kernel @sm_90a
 // PROGRAM:   tile.kernel @sm_80
 // PROGRAM-NOT: tile.kernel @sm_90a
