@@ -304,6 +304,7 @@ def PrefetchWeights : Pass<"weft-prefetch-weights"> {
     Conditions:
 
     * the next linear layers of the entry stream their weights too;
+    * a warp of the kernel copies (`load_warps`), from sm_90 on;
     * their weights are `weft.weight`s.
 
     Remarks: missed `weight-not-prefetched` with the reason.

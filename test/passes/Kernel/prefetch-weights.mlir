@@ -102,3 +102,30 @@ func.func @computed(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["to
   }
   return %4 : tensor<?x256xbf16>
 }
+
+// -----
+
+// Without bulk copies nothing is brought.
+
+#any = #tile.stream_schedule<level = "sm_80", most_rows = 0, rows = 64, columns = 128, step = 128, slots = 2, ranges = 16, cluster = 1, column_warps = 4, step_warps = 2, load_warps = 0>
+#panels = #tile.panels<columns = 128, stride = 136>
+
+// CHECK-LABEL: func @old
+//   CHECK-NOT:   prefetch
+func.func @old(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["tokens"]}) -> tensor<?x256xbf16> {
+  %0 = weft.dispatch "x" (%a = %x : tensor<?x256xbf16>) attributes {result_layouts = [#panels], schedules = [#tile.cuda_schedule<level = "sm_80", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>]} -> (tensor<?x256xbf16>) {
+    %1 = arith.addf %a, %a : tensor<?x256xbf16>
+    weft.yield %1 : tensor<?x256xbf16>
+  }
+  %w0 = weft.weight [#weft.source<"first">] layout fragments of [256, 256] : tensor<16x16x32x8xbf16>
+  %2 = weft.dispatch "first" (%a = %0 : tensor<?x256xbf16>, %b = %w0 : tensor<16x16x32x8xbf16>) attributes {input_layouts = [#panels, unit], result_layouts = [#panels], schedules = [#any]} -> (tensor<?x256xbf16>) {
+    %3 = weft.linear %a, %b layout fragments : (tensor<?x256xbf16>, tensor<16x16x32x8xbf16>) -> tensor<?x256xbf16>
+    weft.yield %3 : tensor<?x256xbf16>
+  }
+  %w1 = weft.weight [#weft.source<"second">] layout fragments of [256, 256] : tensor<16x16x32x8xbf16>
+  %4 = weft.dispatch "second" (%a = %2 : tensor<?x256xbf16>, %b = %w1 : tensor<16x16x32x8xbf16>) attributes {input_layouts = [#panels, unit], schedules = [#any]} -> (tensor<?x256xbf16>) {
+    %5 = weft.linear %a, %b layout fragments : (tensor<?x256xbf16>, tensor<16x16x32x8xbf16>) -> tensor<?x256xbf16>
+    weft.yield %5 : tensor<?x256xbf16>
+  }
+  return %4 : tensor<?x256xbf16>
+}
