@@ -8,7 +8,9 @@
 #include "test/e2e/PlanModel.h"
 #include "test/e2e/cuda/HostCudaDevice.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -48,18 +50,24 @@ std::string compilePlan(const std::string &name,
   return plans().compile(name, options, settings);
 }
 
-CompileSettings hopper() {
+CompileSettings forArch(const std::string &arch) {
   CompileSettings settings;
-  settings.cudaArchs = {"sm_90a"};
+  settings.cudaArchs = {arch};
   return settings;
 }
 
-std::shared_ptr<rt::Program> load(uint64_t seed) {
-  static std::shared_ptr<HostKernels> kernels;
+CompileSettings hopper() { return forArch("sm_90a"); }
+
+std::shared_ptr<rt::Program> load(uint64_t seed,
+                                  const std::string &name = "stream",
+                                  const std::string &arch = "sm_90a") {
+  static std::map<std::string, std::shared_ptr<HostKernels>> allKernels;
   return loadProgram(
-      compilePlan("stream", hopper()), [&](const rt::Plan &plan) {
+      compilePlan(name, forArch(arch)), [&](const rt::Plan &plan) {
+        std::shared_ptr<HostKernels> &kernels = allKernels[name];
         if (!kernels)
-          kernels = compileHostKernels(plan, plans().getFolder() / "host");
+          kernels =
+              compileHostKernels(plan, plans().getFolder() / (name + "-host"));
         return createHostCudaDevice(kernels, seed);
       });
 }
@@ -92,6 +100,29 @@ TEST(HostStream, EveryVariantEqualsTheReference) {
     PlanModel model(load(seed));
     auto reference =
         reference::Transformer::load(plans().getCheckpoint("stream"));
+    const int64_t lengths[] = {1, 10, 20, 40};
+    EXPECT_LE(relativeError(reference, randomPrompts(lengths, 4096, 7),
+                            model.asRunModel()),
+              2e-2);
+  }
+}
+
+// The same without bulk copies, where all warps copy; of sm_89 with its smaller
+// pieces.
+TEST(HostStream, EveryVariantWithoutBulkCopiesEqualsTheReference) {
+  for (const char *arch : {"sm_80", "sm_89"}) {
+    SCOPED_TRACE(arch);
+    const std::string name = std::string("stream-") + arch;
+    std::shared_ptr<rt::Program> program = load(1, name, arch);
+    EXPECT_GT(std::ranges::count_if(program->getPlan().kernels,
+                                    [](const rt::Kernel &kernel) {
+                                      return kernel.schedule.find(
+                                                 "load_warps = 0") !=
+                                             std::string::npos;
+                                    }),
+              10);
+    PlanModel model(program);
+    auto reference = reference::Transformer::load(plans().getCheckpoint(name));
     const int64_t lengths[] = {1, 10, 20, 40};
     EXPECT_LE(relativeError(reference, randomPrompts(lengths, 4096, 7),
                             model.asRunModel()),
