@@ -240,6 +240,21 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
 
 // -----
 
+#schedule = #tile.stream_schedule<level = "sm_80", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 2, ranges = 2, cluster = 1, column_warps = 4, step_warps = 2, load_warps = 0>
+tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @k level "sm_80" (%w: memref<128x128xbf16, #tile.fragments>) symbols () item (%i) attributes {schedule = #schedule} {
+    %zero = arith.constant 0 : index
+    %n = arith.constant 128 : index
+    %ring = tile.channel slots 2 : !tile.channel<memref<128x128xbf16, #tile.fragments>>
+    // expected-error @below {{cannot copy a part of a piece without bulk copies}}
+    tile.produce early %ring[%zero] (%part: memref<128x128xbf16, #tile.fragments>) {
+      tile.copy %w[%zero, %zero] to %part rows %n : memref<128x128xbf16, #tile.fragments>, memref<128x128xbf16, #tile.fragments>
+    }
+  }
+}
+
+// -----
+
 #schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 1, column_warps = 4, step_warps = 2>
 tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
   tile.kernel @k level "sm_90a" () symbols () item (%i) attributes {schedule = #schedule} {
