@@ -162,6 +162,7 @@ static void addBound(Speed &speed, const std::vector<StepWork> &steps,
                      double bandwidth, double flopsPerSecond) {
   double seconds = 0, memorySeconds = 0, arithmeticSeconds = 0;
   double flops = 0, bytes = 0;
+  speed.steps = int64_t(steps.size());
   for (const StepWork &step : steps) {
     double memory = step.bytes / bandwidth;
     double arithmetic = step.flops / flopsPerSecond;

@@ -37,7 +37,8 @@ struct DeviceMemoryUse {
 
 /// Tokens per second of one kind of work, over all repetitions.
 struct Speed {
-  int64_t tokens = 0; ///< Of one repetition.
+  int64_t tokens = 0; ///< Of one repetition, as the next.
+  int64_t steps = 0;  ///< Runs of an entry of the plan.
   double median = 0, min = 0, max = 0;
   /// What the machine's measured limits allow, and what of it the median
   /// reached. 0: the plan does not say what it does.
@@ -77,6 +78,13 @@ enum class BoundVerdict {
   Impossible, ///< It is not: one of the two measurements is wrong.
 };
 BoundVerdict judge(const Speed &speed, const BenchmarkResult &result);
+
+/// What of its bound a kernel reached: of the longer of its bytes at the
+/// machine's bandwidth and its FLOPs at the peak.
+double getFraction(const KernelRow &row, const BenchmarkResult &result);
+/// Whether a kernel was faster than its bound, give or take noise: its data
+/// came from a cache, or one of the figures is wrong.
+bool isAboveBound(const KernelRow &row, const BenchmarkResult &result);
 
 rt::Result<BenchmarkResult> runBenchmark(const BenchmarkOptions &options);
 

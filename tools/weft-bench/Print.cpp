@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 
@@ -20,8 +21,10 @@ append(std::string &out, const char *format, ...) {
   out += line;
 }
 
+/// How far above its bound a figure may be by the noise of measuring.
+static constexpr double noise = 1.05;
+
 BoundVerdict weft::judge(const Speed &speed, const BenchmarkResult &result) {
-  constexpr double noise = 1.05;
   if (speed.bound == 0 || speed.max <= speed.bound * noise)
     return BoundVerdict::Possible;
   // A twentieth of a core: more than what an idle system does.
@@ -31,12 +34,22 @@ BoundVerdict weft::judge(const Speed &speed, const BenchmarkResult &result) {
              : BoundVerdict::Impossible;
 }
 
+/// Of the median repetition.
+static double getStepSeconds(const Speed &speed) {
+  return double(speed.tokens) / speed.median / double(speed.steps);
+}
+
 static void printSpeed(std::string &out, const char *name, const Speed &speed,
                        const BenchmarkResult &result) {
   if (speed.tokens == 0)
     return;
   append(out, "%-11s %5lld tokens  %10.1f tokens/s  (min %.1f, max %.1f)\n",
          name, (long long)speed.tokens, speed.median, speed.min, speed.max);
+  if (speed.steps != 0)
+    append(out, "%-11s %lld steps of %.3f ms, %.2f MB and %.3f GFLOP each\n",
+           "", (long long)speed.steps, getStepSeconds(speed) * 1e3,
+           speed.bytes / double(speed.steps) * 1e-6,
+           speed.flops / double(speed.steps) * 1e-9);
   if (speed.bound == 0) {
     append(out, "%-11s no bound: the plan does not say what it does\n", "");
     return;
@@ -80,12 +93,14 @@ static void printKernels(std::string &out, const char *title,
   }
 }
 
-/// What of its bound a kernel reached: of the longer of its bytes at the
-/// machine's bandwidth and its FLOPs at the peak.
-static double getFraction(const KernelRow &row, const BenchmarkResult &result) {
+double weft::getFraction(const KernelRow &row, const BenchmarkResult &result) {
   const double memory = double(row.bytes) / result.machine.bandwidth;
   const double arithmetic = double(row.flops) / result.flopsPerSecond;
   return std::max(memory, arithmetic) / std::max(row.seconds, 1e-9);
+}
+
+bool weft::isAboveBound(const KernelRow &row, const BenchmarkResult &result) {
+  return getFraction(row, result) > noise;
 }
 
 static void printByKernel(std::string &out, const char *title,
@@ -104,15 +119,23 @@ static void printByKernel(std::string &out, const char *title,
   for (const KernelRow &row : rows) {
     const double seconds = std::max(row.seconds, 1e-9);
     append(out,
-           "%5.1f%% %9.3f %8lld %8.1f %10.2f %9.1f %10.1f %5.1f%%  %s: %s\n",
+           "%5.1f%% %9.3f %8lld %8.1f %10.2f %9.1f %10.1f %5.1f%%%c %s: %s\n",
            100 * row.seconds / std::max(total, 1e-9), row.seconds * 1e3,
            (long long)row.launches, seconds * 1e6 / double(row.launches),
            double(row.bytes) * 1e-6, double(row.bytes) / seconds * 1e-9,
            double(row.flops) / seconds * 1e-9, 100 * getFraction(row, result),
+           isAboveBound(row, result) ? '!' : ' ',
            row.kernel.substr(0, 80).c_str(), row.label.substr(0, 80).c_str());
   }
   append(out, "%6s %9.3f %8s %8s %10.2f %9.1f\n", "all", total * 1e3, "", "",
          bytes * 1e-6, bytes / std::max(total, 1e-9) * 1e-9);
+  if (std::any_of(rows.begin(), rows.end(), [&](const KernelRow &row) {
+        return isAboveBound(row, result);
+      }))
+    append(out,
+           "%6s above its bound: its data came from a cache, or the plan "
+           "overstates its work\n",
+           "!");
 }
 
 std::string weft::printResult(const BenchmarkOptions &options,
@@ -171,6 +194,10 @@ static Json toJson(const Speed &speed, const BenchmarkResult &result) {
        {{"median", speed.median}, {"min", speed.min}, {"max", speed.max}}},
       {"flops", speed.flops},
       {"bytes", speed.bytes}};
+  if (speed.steps != 0) {
+    json["steps"] = speed.steps;
+    json["seconds_per_step"] = getStepSeconds(speed);
+  }
   if (speed.bound > 0) {
     json["bound_tokens_per_second"] = speed.bound;
     json["fraction_of_bound"] = speed.fraction;
@@ -206,7 +233,8 @@ static Json toJson(const std::vector<KernelRow> &rows,
                     {"seconds", row.seconds},
                     {"flops", row.flops},
                     {"bytes", row.bytes},
-                    {"fraction_of_bound", getFraction(row, result)}});
+                    {"fraction_of_bound", getFraction(row, result)},
+                    {"above_bound", isAboveBound(row, result)}});
   return list;
 }
 

@@ -64,7 +64,13 @@ TEST_F(WeftBenchTest, JsonHasEveryFigure) {
   }
   // 20 rows of logits of 264 values.
   EXPECT_EQ(json["generation"]["flops"], 20 * 264);
-  // 40 tokens in two steps of at most 32, each with two commands.
+  // One token a step; 40 tokens in two steps of at most 32.
+  EXPECT_EQ(json["generation"]["steps"], 20);
+  EXPECT_NEAR(double(json["generation"]["seconds_per_step"]) *
+                  double(json["generation"]["tokens_per_second"]["median"]),
+              1, 1e-9);
+  EXPECT_EQ(json["prompt"]["steps"], 2);
+  // Each has two commands.
   EXPECT_EQ(json["prompt_kernels"].size(), 2u);
   EXPECT_EQ(json["prompt_kernels"][0]["launches"], 2);
   EXPECT_EQ(json["generation_by_kernel"].size(), 2u);
@@ -133,6 +139,22 @@ TEST_F(WeftBenchTest, FiguresOfAGpu) {
   EXPECT_GT(json["device_memory_bytes"]["beyond"], 0);
   // The fake's clock: a microsecond for each command.
   EXPECT_NEAR(json["generation_by_kernel"][0]["seconds"], 5e-6, 1e-7);
+}
+
+TEST(Bounds, KernelsAboveTheirsAreNamed) {
+  BenchmarkResult result;
+  result.machine.bandwidth = 1e9;
+  result.flopsPerSecond = 1e12;
+  // A millisecond at the bandwidth, two at the peak.
+  KernelRow row = {"matmul", "k", "sm_90a", 1, 2'000'000'000, 1'000'000, 2e-3};
+  EXPECT_NEAR(getFraction(row, result), 1, 1e-12);
+  EXPECT_FALSE(isAboveBound(row, result));
+  row.seconds = 1e-3;
+  EXPECT_NEAR(getFraction(row, result), 2, 1e-12);
+  EXPECT_TRUE(isAboveBound(row, result));
+  result.generationByKernel = {row};
+  EXPECT_THAT(printResult({}, result, {.byKernel = true}),
+              HasSubstr("! above its bound: "));
 }
 
 TEST_F(WeftBenchTest, DevicesAreChecked) {
