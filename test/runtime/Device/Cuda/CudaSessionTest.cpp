@@ -35,16 +35,20 @@ protected:
   FakeCuda &fake = test::resetFakeCuda();
   std::shared_ptr<Program> program;
 
-  void load(Plan plan = makeCudaPlan()) {
+  static std::shared_ptr<Device> makeDevice() {
     CudaOptions options;
     options.driver = WEFT_FAKE_CUDA;
     options.cacheFolder = "";
     auto device = CudaDevice::create(0, options);
-    ASSERT_OK(device.getStatus());
+    EXPECT_OK(device.getStatus());
+    return device.take();
+  }
+  void load(Plan plan = makeCudaPlan(),
+            std::shared_ptr<Device> device = makeDevice()) {
     auto loaded =
         Program::load(toy::makeArtifact(std::move(plan),
                                         {toy::makeWeight(), toy::makeBias()}),
-                      device.take());
+                      std::move(device));
     ASSERT_OK(loaded.getStatus());
     program = loaded.take();
   }
@@ -201,15 +205,10 @@ TEST_F(CudaSessionTest, LaunchesTakeTheVariantOfTheGpuAndTheRows) {
 TEST_F(CudaSessionTest, LaunchWithoutCodeForTheGpuIsExplained) {
   fake.major = 7;
   fake.minor = 5;
-  CudaOptions options;
-  options.driver = WEFT_FAKE_CUDA;
-  options.cacheFolder = "";
-  auto device = CudaDevice::create(0, options);
-  ASSERT_OK(device.getStatus());
   auto loaded =
       Program::load(toy::makeArtifact(makeVariantPlan(),
                                       {toy::makeWeight(), toy::makeBias()}),
-                    device.take());
+                    makeDevice());
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.getStatus().getCode(), StatusCode::Unsupported);
   EXPECT_THAT(loaded.getStatus().getMessage(),
@@ -291,6 +290,51 @@ TEST_F(CudaSessionTest, SessionsOfSeveralThreadsAreIndependent) {
   EXPECT_EQ(fake.modules, 0u);
 }
 
+// On one GPU, by one device and by two, each with its sessions.
+TEST_F(CudaSessionTest, SeveralPlansRunInOneProcess) {
+  std::vector<std::shared_ptr<Program>> programs;
+  std::shared_ptr<Device> device = makeDevice();
+  for (Plan plan : {makeCudaPlan(), makeVariantPlan()}) {
+    load(std::move(plan), device);
+    programs.push_back(program);
+  }
+  device.reset();
+  load(makeVariantPlan());
+  programs.push_back(program);
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (int i = 0; i < 6; ++i) {
+    program = programs[i % 3];
+    sessions.push_back(makeSession(16 + i));
+  }
+  program.reset();
+  for (int round = 0; round < 4; ++round)
+    for (auto &session : sessions)
+      runAndCheck(*session, 1 + round);
+  // What is left goes on when a plan goes.
+  sessions.erase(sessions.begin() + 3);
+  sessions.erase(sessions.begin());
+  programs[0].reset();
+  for (auto &session : sessions)
+    runAndCheck(*session, 2);
+  sessions.clear();
+  programs.clear();
+  EXPECT_EQ(fake.usedBytes, 0u);
+  EXPECT_EQ(fake.modules, 0u);
+  EXPECT_EQ(fake.liveStreams, 0u);
+}
+
+TEST_F(CudaSessionTest, FailedLaunchNamesKernelAndCommand) {
+  load();
+  auto session = makeSession();
+  fake.failures["cuLaunchKernelEx"] = cuda::Code::NoBinaryForGpu;
+  Step step(2);
+  EXPECT_THAT(step.run(*session).getMessage(),
+              AllOf(HasSubstr("command '"), HasSubstr("of entry 'step'"),
+                    HasSubstr("kernel '"), HasSubstr("CUDA error 209")));
+  fake.failures.clear();
+  runAndCheck(*session, 2);
+}
+
 TEST_F(CudaSessionTest, StatesCanBeReadAndReset) {
   load();
   auto session = makeSession();
@@ -317,7 +361,8 @@ TEST_F(CudaSessionTest, ShortageSaysWhatWouldFit) {
   EXPECT_EQ(made.getStatus().getCode(), StatusCode::OutOfMemory);
   // 1024 bytes are the workspace of 16 tokens.
   EXPECT_THAT(made.getStatus().getMessage(),
-              AllOf(HasSubstr("state memory"),
+              AllOf(HasSubstr("(131072 bytes) for state memory"),
+                    HasSubstr("4.12 KiB of "), HasSubstr(" are free"),
                     HasSubstr("rows=100 instead of 4096 would fit")));
 }
 
