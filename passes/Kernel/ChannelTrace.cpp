@@ -127,8 +127,12 @@ LogicalResult ChannelTracer::addEvent(Operation *op, Value number) {
                          "from sizes, work item and rank, not below 0");
   ChannelEvent event = {op, *value, {}};
   if (auto produce = dyn_cast<ProduceOp>(op))
-    for (CopyOp copy : produce.getBody().front().getOps<CopyOp>())
-      event.rows.push_back(evaluate(copy.getRows()));
+    for (CopyOp copy : produce.getBody().front().getOps<CopyOp>()) {
+      CopyPlace &place = event.copies.emplace_back(
+          CopyPlace{copy, evaluate(copy.getRows()), {}});
+      for (Value index : copy.getIndices())
+        place.indices.push_back(evaluate(index));
+    }
   events.push_back(std::move(event));
   return success();
 }

@@ -18,13 +18,19 @@
 
 namespace weft::tile {
 
+/// Where a copy reads, as far as it is known.
+struct CopyPlace {
+  CopyOp op;
+  std::optional<int64_t> rows;
+  llvm::SmallVector<std::optional<int64_t>, 2> indices;
+};
+
 /// A `tile.produce`, `tile.consume`, `tile.share` or `tile.wait_dependency`
 /// that a role comes to.
 struct ChannelEvent {
   mlir::Operation *op;
-  int64_t number = 0; ///< Of the piece or the round.
-  /// Of a produce: the rows of each of its copies, if they are known.
-  llvm::SmallVector<std::optional<int64_t>, 2> rows;
+  int64_t number = 0;                     ///< Of the piece or the round.
+  llvm::SmallVector<CopyPlace, 2> copies; ///< Of a produce.
 };
 
 /// What a kernel runs with.

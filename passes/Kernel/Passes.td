@@ -268,8 +268,8 @@ def VerifyChannels : Pass<"weft-verify-channels", "::mlir::ModuleOp"> {
     * a slot that is filled before its last piece is released: `early` copies do
       not wait, so they are for the first pieces only;
     * a part of a slot that is copied twice or not at all, early and late
-      together, with more rows than it has, or with other numbers of rows early
-      and late;
+      together, with more rows than it has, from outside of the view, or with
+      other numbers of rows early and late;
     * copies of what earlier kernels write before `tile.wait_dependency`, and
       roles without it;
     * rounds of a `tile.share` that do not count from 0, or not in all blocks.
@@ -279,7 +279,8 @@ def VerifyChannels : Pass<"weft-verify-channels", "::mlir::ModuleOp"> {
     order (Kahn 1974). Bytes, barriers and fences are derived when the kernel is
     lowered; `test/e2e/cuda` runs these in random orders.
 
-    Stands behind `weft-pipeline-folds`. Changes nothing.
+    Stands behind `weft-pipeline-folds`. Changes nothing. Kernels in which all
+    warps copy have no roles and are left out.
 
     Conditions (an error otherwise): loops and branches around operations on
     channels depend on sizes, work item and rank only.

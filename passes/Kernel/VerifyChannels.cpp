@@ -75,7 +75,7 @@ struct Slot {
   ProduceOp producer; ///< Null if the slot is free.
   int64_t piece = 0;
   bool isComplete = false;
-  ArrayRef<std::optional<int64_t>> rows; ///< Expected in its parts.
+  ArrayRef<CopyPlace> copies;
 };
 
 struct Ring {
@@ -100,7 +100,11 @@ struct Actor {
 class ClusterRun {
 public:
   ClusterRun(KernelOp kernel, const ChannelSample &sample, int64_t blocks)
-      : kernel(kernel), sample(sample), blocks(blocks), rings(blocks) {}
+      : kernel(kernel), sample(sample), blocks(blocks), rings(blocks) {
+    ArrayAttr symbols = kernel.getProgram().getSymbols();
+    if (!symbols.empty())
+      firstSize = sample.sizes.at(cast<StringAttr>(symbols[0]).getValue());
+  }
 
   LogicalResult run();
 
@@ -114,8 +118,7 @@ private:
   Step share(Actor &actor, ShareOp op, int64_t round);
   LogicalResult complete(Actor &actor, ProduceOp op, Slot &slot,
                          const ChannelEvent &event);
-  LogicalResult checkRows(Actor &actor, ProduceOp op,
-                          const ChannelEvent &event);
+  LogicalResult checkCopies(Actor &actor, const ChannelEvent &event);
   LogicalResult checkDependency(Actor &actor, ProduceOp op);
   LogicalResult reportStuck();
   LogicalResult checkEnd();
@@ -128,6 +131,7 @@ private:
   KernelOp kernel;
   ChannelSample sample;
   int64_t blocks;
+  std::optional<int64_t> firstSize; ///< Of the program's symbols.
   std::vector<Actor> actors;
   std::vector<llvm::MapVector<Value, Ring>> rings; ///< Of each block.
   /// Blocks that have come to a round of a share.
@@ -208,15 +212,27 @@ LogicalResult ClusterRun::checkDependency(Actor &actor, ProduceOp op) {
   return success();
 }
 
-LogicalResult ClusterRun::checkRows(Actor &actor, ProduceOp op,
-                                    const ChannelEvent &event) {
-  for (auto [copy, rows] :
-       llvm::zip_equal(op.getBody().front().getOps<CopyOp>(), event.rows)) {
-    int64_t most = cast<MemRefType>(copy.getTarget().getType()).getDimSize(0);
-    if (rows && (*rows < 1 || *rows > most))
-      return copy.emitError("copies ")
-             << *rows << " rows of piece " << event.number
+LogicalResult ClusterRun::checkCopies(Actor &actor, const ChannelEvent &event) {
+  for (const CopyPlace &copy : event.copies) {
+    CopyOp op = copy.op;
+    auto part = cast<MemRefType>(op.getTarget().getType());
+    auto view = cast<MemRefType>(op.getView().getType());
+    int64_t most = part.getDimSize(0);
+    if (copy.rows && (*copy.rows < 1 || *copy.rows > most))
+      return op.emitError("copies ")
+             << *copy.rows << " rows of piece " << event.number
              << " into a part that has " << most << at(actor);
+    for (auto [dim, index] : llvm::enumerate(copy.indices)) {
+      // A dynamic number of rows is the program's first symbol.
+      std::optional<int64_t> size =
+          view.isDynamicDim(dim) ? firstSize : view.getDimSize(dim);
+      std::optional<int64_t> span = dim == 0 ? copy.rows : part.getDimSize(dim);
+      if (size && span && index && (*index < 0 || *index > *size - *span))
+        return op.emitError("copies ")
+               << *span << " from index " << *index << " on of the " << *size
+               << " of dimension " << dim << " for piece " << event.number
+               << at(actor);
+    }
   }
   return success();
 }
@@ -233,7 +249,7 @@ ClusterRun::Step ClusterRun::produce(Actor &actor, ProduceOp op,
         op.emitError("is in the second role that produces for the channel; "
                      "expected one role")
         << at(actor));
-  if (failed(checkDependency(actor, op)) || failed(checkRows(actor, op, event)))
+  if (failed(checkDependency(actor, op)) || failed(checkCopies(actor, event)))
     return Step::Failed;
   if (op.getPart() == ProducePart::Late)
     return failed(complete(actor, op, slot, event)) ? Step::Failed : Step::Done;
@@ -249,7 +265,7 @@ ClusterRun::Step ClusterRun::produce(Actor &actor, ProduceOp op,
                 << "first " << slots << " pieces only" << at(actor));
   if (slot.producer)
     return Step::Waits;
-  slot = {op, piece, op.getPart() == ProducePart::All, event.rows};
+  slot = {op, piece, op.getPart() == ProducePart::All, event.copies};
   ++ring.produced;
   return Step::Done;
 }
@@ -263,24 +279,26 @@ LogicalResult ClusterRun::complete(Actor &actor, ProduceOp op, Slot &slot,
                    ? "is complete"
                    : "has not been started early")
            << at(actor);
-  auto early = slot.producer.getBody().front().getOps<CopyOp>();
-  for (auto [copy, rows] :
-       llvm::zip_equal(op.getBody().front().getOps<CopyOp>(), event.rows)) {
-    auto part = cast<BlockArgument>(copy.getTarget()).getArgNumber();
-    for (auto [first, expected] : llvm::zip_equal(early, slot.rows)) {
-      if (cast<BlockArgument>(first.getTarget()).getArgNumber() != part)
-        continue;
-      if (first.getConstant() != copy.getConstant())
-        return copy.emitError("is ")
-               << (copy.getConstant() ? "" : "not ")
-               << "constant late and the opposite early, so that part " << part
-               << " is copied " << (copy.getConstant() ? "not at all" : "twice")
-               << at(actor);
-      if (rows != expected)
-        return copy.emitError("copies another number of rows into part ")
-               << part << " of piece " << event.number
-               << " late than its early half expects" << at(actor);
-    }
+  auto partOf = [](CopyOp copy) {
+    return cast<BlockArgument>(copy.getTarget()).getArgNumber();
+  };
+  for (const CopyPlace &late : event.copies) {
+    CopyOp copy = late.op;
+    const CopyPlace &early =
+        *llvm::find_if(slot.copies, [&](const CopyPlace &other) {
+          return partOf(other.op) == partOf(copy);
+        });
+    bool isConstant = copy.getConstant();
+    if (CopyOp(early.op).getConstant() != isConstant)
+      return copy.emitError("is ")
+             << (isConstant ? "" : "not ")
+             << "constant late and the opposite early, so that part "
+             << partOf(copy) << " is copied "
+             << (isConstant ? "not at all" : "twice") << at(actor);
+    if (late.rows != early.rows)
+      return copy.emitError("copies another number of rows into part ")
+             << partOf(copy) << " of piece " << event.number
+             << " late than its early half expects" << at(actor);
   }
   slot.isComplete = true;
   return success();

@@ -849,6 +849,41 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
 
 // -----
 
+// Columns behind the end.
+tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @k level "sm_90a" (%x: memref<8x512xbf16>, %w: memref<128x512xbf16>) symbols () item (%i) attributes {constants = array<i64: 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c5 = arith.constant 5 : index
+    %c8 = arith.constant 8 : index
+    %c128 = arith.constant 128 : index
+    %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16>, memref<8x128xbf16>>
+    tile.role "math" warps 8 {
+      tile.wait_dependency
+      scf.for %n = %c0 to %c5 step %c1 {
+        tile.consume %ring[%n] (%a : memref<8x128xbf16>, %b : memref<8x128xbf16>) init () {
+          tile.yield
+        }
+      }
+    }
+    tile.role "load" warps 1 {
+      tile.wait_dependency
+      scf.for %n = %c0 to %c5 step %c1 {
+        %column = arith.muli %n, %c128 : index
+        tile.produce all %ring[%n] (%a : memref<8x128xbf16>, %b : memref<8x128xbf16>) {
+          tile.copy %x[%c0, %c0] to %a rows %c8 : memref<8x512xbf16>, memref<8x128xbf16>
+          // expected-error @below {{copies 128 from index 512 on of the 512 of dimension 1 for piece 4 (role "load" of block 0, item 0)}}
+          tile.copy constant %w[%c0, %column] to %b rows %c8 : memref<128x512xbf16>, memref<8x128xbf16>
+        }
+      }
+    }
+    tile.return
+  }
+}
+
+// -----
+
 // Two channels in opposite orders.
 tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
   tile.kernel @k level "sm_90a" (%x: memref<8x512xbf16>, %w: memref<128x512xbf16>) symbols () item (%i) attributes {constants = array<i64: 1>} {
@@ -1204,6 +1239,32 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
           tile.copy %x[%c0, %c0] to %a rows %c8 : memref<8x512xbf16>, memref<8x128xbf16>
           tile.copy constant %w[%c0, %c0] to %b rows %c8 : memref<128x512xbf16>, memref<8x128xbf16>
         }
+      }
+    }
+    tile.return
+  }
+}
+
+// -----
+
+// Rows behind the end of an input of as many rows as the launch has.
+tile.program @p symbols ["rows"] grid [#tile.extent<"rows", 8>] {
+  tile.kernel @k level "sm_90a" (%x: memref<?x128xbf16>) symbols (%rows) item (%i) {
+    %c0 = arith.constant 0 : index
+    %c8 = arith.constant 8 : index
+    %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16>>
+    %row = arith.muli %i, %c8 : index
+    tile.role "math" warps 8 {
+      tile.wait_dependency
+      tile.consume %ring[%c0] (%a : memref<8x128xbf16>) init () {
+        tile.yield
+      }
+    }
+    tile.role "load" warps 1 {
+      tile.wait_dependency
+      tile.produce all %ring[%c0] (%a : memref<8x128xbf16>) {
+        // expected-error @below {{copies 8 from index 0 on of the 1 of dimension 0 for piece 0 (role "load" of block 0, item 0, rows = 1)}}
+        tile.copy %x[%row, %c0] to %a rows %c8 : memref<?x128xbf16>, memref<8x128xbf16>
       }
     }
     tile.return
