@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,11 @@ struct CompileOptions {
   /// the step has. Without it a GPU's kernels for few rows may sum in another
   /// order than those for many. CPU plans are so in any case.
   bool batchInvariant = false;
+  /// The step of a decoder also chooses ids. Nothing: on GPUs, where copying
+  /// the logits to the host would take longer than most steps; a CPU's runtime
+  /// reads them in place.
+  std::optional<bool> sample = std::nullopt;
+  bool samplesInPlan() const { return sample.value_or(target.isCuda()); }
   CudaOptions cuda = {};
 };
 

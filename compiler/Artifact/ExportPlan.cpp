@@ -35,6 +35,8 @@ namespace {
 /// The symbols of the runtime's contract (docs/architecture.md) that live as
 /// long as a session.
 bool isPerSession(StringRef symbol) { return symbol == "cache_blocks"; }
+/// Those of which a step may have none.
+bool isOptional(StringRef symbol) { return symbol == "adjustments"; }
 
 class PlanExporter {
 public:
@@ -70,7 +72,7 @@ private:
     if (isNew) {
       rt::Symbol symbol;
       symbol.name = name.str();
-      symbol.min = 1;
+      symbol.min = isOptional(name) ? 0 : 1;
       symbol.perSession = isPerSession(name);
       plan.symbols.push_back(symbol);
     }

@@ -18,7 +18,9 @@ class Tile_Enum<string name, string description, list<I32EnumAttrCase> cases>
 def Tile_Merge : Tile_Enum<"Merge", "how two states of a fold are merged", [
   I32EnumAttrCase<"Add", 0, "add">,
   I32EnumAttrCase<"Max", 1, "max">,
-  I32EnumAttrCase<"Softmax", 2, "softmax">
+  I32EnumAttrCase<"Softmax", 2, "softmax">,
+  I32EnumAttrCase<"AddMax", 3, "add_max">,
+  I32EnumAttrCase<"ArgMax", 4, "argmax">
 ]>;
 def Tile_MergeAttr : EnumAttr<Tile_Dialect, Tile_Merge, "merge">;
 

@@ -324,7 +324,8 @@ ParseResult FoldOp::parse(OpAsmParser &parser, OperationState &result) {
   std::optional<Merge> merge = symbolizeMerge(mergeName);
   if (!merge)
     return parser.emitError(mergeLocation)
-           << "expected add, max or softmax, found '" << mergeName << "'";
+           << "expected add, max, softmax, add_max or argmax, found '"
+           << mergeName << "'";
   result.addAttribute(getMergeAttrName(result.name),
                       MergeAttr::get(parser.getContext(), *merge));
   index.type = parser.getBuilder().getIndexType();
@@ -371,6 +372,10 @@ LogicalResult FoldOp::verify() {
     return emitOpError("must yield values of the types of the state");
   if (getMerge() == Merge::Softmax && getInit().size() < 2)
     return emitOpError("a softmax state needs a maximum and a sum");
+  if (getMerge() == Merge::AddMax && getInit().size() % 2 != 0)
+    return emitOpError("an add_max state has as many sums as maxima");
+  if (getMerge() == Merge::ArgMax && getInit().size() != 2)
+    return emitOpError("an argmax state is a value and a number");
   return success();
 }
 
@@ -407,6 +412,16 @@ LogicalResult ReduceOp::verify() {
       result.getDimSize(1) != 1 ||
       result.getElementType() != input.getElementType())
     return emitOpError("reduces [R, C] to [R, 1] of the same element type");
+  return success();
+}
+
+LogicalResult ExtractOp::verify() {
+  RankedTensorType input = tileType(getInput());
+  if (input.getNumElements() != 1 ||
+      input.getElementType() != getResult().getType())
+    return emitOpError("takes the number of a tile with one element of its "
+                       "type, found ")
+           << input << " and " << getResult().getType();
   return success();
 }
 

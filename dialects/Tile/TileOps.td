@@ -229,6 +229,10 @@ def Tile_FoldOp : Tile_Op<"fold", [SingleBlockImplicitTerminator<"::weft::tile::
     halves of the range are merged, so that the range may be cut anywhere:
 
     * `add`, `max`: elementwise;
+    * `add_max`: of the first half of the state's values the sum, of the second
+      half the maximum, elementwise;
+    * `argmax`: the state is (value, number): elementwise the larger value with
+      its number, the lower number among equals;
     * `softmax`: the state is (m, l, o...): running maximum, sum of exponentials
       and weighted sums; with m = max(m1, m2), l = l1 exp(m1 - m) + l2 exp(m2 - m)
       and likewise o (Milakov and Gimelshein, 2018; FlashAttention, 2022).
@@ -313,6 +317,22 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let arguments = (ins Tile_ReductionAttr:$kind, Tile_Tile:$input);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "`` $kind $input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_ExtractOp : Tile_Op<"extract", [Pure]> {
+  let summary = "the number in a tile of one element";
+  let description = [{
+    For control flow and addresses that depend on what was computed.
+
+    ```mlir
+    %largest = tile.reduce max %scores : tensor<1x64xf32> -> tensor<1x1xf32>
+    %number = tile.extract %largest : tensor<1x1xf32> -> f32
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$input);
+  let results = (outs AnyTypeOf<[F32, F64, I32, I1, Index]>:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 

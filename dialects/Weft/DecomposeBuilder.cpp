@@ -34,8 +34,10 @@ Value DecomposeBuilder::generic(Value init, int64_t loops,
     maps.push_back(AffineMap::get(loops, 0, dims, getContext()));
     inputs.push_back(operand.tensor);
   }
-  maps.push_back(AffineMap::getMultiDimIdentityMap(loops, getContext())
-                     .getMajorSubMap(static_cast<unsigned>(type.getRank())));
+  SmallVector<AffineExpr> results;
+  for (int64_t number = 0; number < type.getRank(); ++number)
+    results.push_back(getAffineDimExpr(number));
+  maps.push_back(AffineMap::get(loops, 0, results, getContext()));
   SmallVector<utils::IteratorType> iterators(loops,
                                              utils::IteratorType::reduction);
   std::fill_n(iterators.begin(), type.getRank(), utils::IteratorType::parallel);

@@ -242,3 +242,26 @@ Polynomial CombineOp::getFlops(DimFn dims) {
 Polynomial CombineOp::getBytes(DimFn dims) {
   return countAllBytes(dims, *this);
 }
+
+//===----------------------------------------------------------------------===//
+// Sampling
+//===----------------------------------------------------------------------===//
+
+/// A comparison, a multiplication or division, an addition.
+Polynomial AdjustLogitsOp::getFlops(DimFn dims) {
+  return dims(getPlaces(), 0) * Polynomial(3);
+}
+
+/// Of the logits, those that change are read and written.
+Polynomial AdjustLogitsOp::getBytes(DimFn dims) {
+  return countBytes(dims, getPlaces()) + countBytes(dims, getValues()) +
+         dims(getPlaces(), 0) * Polynomial(2 * getElementBytes(getLogits()));
+}
+
+/// The largest logit takes a comparison each. What is drawn beyond that is
+/// data: nothing if the temperature is 0.
+Polynomial SampleOp::getFlops(DimFn dims) {
+  return countElements(dims, getLogits());
+}
+
+Polynomial SampleOp::getBytes(DimFn dims) { return countAllBytes(dims, *this); }

@@ -65,6 +65,14 @@ DimSource CombineOp::getDimSource(unsigned, unsigned) {
   return {getInput(), 0};
 }
 
+DimSource AdjustLogitsOp::getDimSource(unsigned, unsigned dim) {
+  return {getLogits(), dim};
+}
+
+DimSource SampleOp::getDimSource(unsigned, unsigned) {
+  return {getLogits(), 0};
+}
+
 /// Symbol of a dynamic dimension of an entry argument.
 static Polynomial getArgumentDim(BlockArgument argument, int64_t dim) {
   auto function =

@@ -462,6 +462,28 @@ LogicalResult CombineOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Sampling
+//===----------------------------------------------------------------------===//
+
+LogicalResult AdjustLogitsOp::verify() {
+  if (failed(checkStatic(*this, "number of ids", shapeOf(getLogits())[1])) ||
+      failed(checkRows(*this, "values", getValues(), getPlaces())) ||
+      failed(checkSize(*this, "columns of places", shapeOf(getPlaces())[1], 2)))
+    return failure();
+  return checkSize(*this, "columns of values", shapeOf(getValues())[1], 2);
+}
+
+LogicalResult SampleOp::verify() {
+  if (failed(checkStatic(*this, "number of ids", shapeOf(getLogits())[1])) ||
+      failed(checkRows(*this, "rows of counts", getCounts(), getLogits())) ||
+      failed(checkRows(*this, "rows of options", getOptions(), getLogits())) ||
+      failed(checkRows(*this, "result rows", getIds(), getLogits())) ||
+      failed(checkSize(*this, "columns of counts", shapeOf(getCounts())[1], 2)))
+    return failure();
+  return checkSize(*this, "columns of options", shapeOf(getOptions())[1], 4);
+}
+
+//===----------------------------------------------------------------------===//
 // DispatchOp
 //===----------------------------------------------------------------------===//
 
@@ -522,10 +544,14 @@ LogicalResult DispatchOp::verify() {
 
 std::optional<unsigned> DispatchOp::getTiedInput(unsigned index) {
   Value value = cast<YieldOp>(getBlock().getTerminator()).getValues()[index];
-  if (!value.getDefiningOp<CacheAppendOp>())
-    return std::nullopt;
-  while (auto append = value.getDefiningOp<CacheAppendOp>())
-    value = append.getCache();
+  if (auto adjust = value.getDefiningOp<AdjustLogitsOp>()) {
+    value = adjust.getLogits();
+  } else {
+    if (!value.getDefiningOp<CacheAppendOp>())
+      return std::nullopt;
+    while (auto append = value.getDefiningOp<CacheAppendOp>())
+      value = append.getCache();
+  }
   if (auto argument = dyn_cast<BlockArgument>(value))
     return argument.getArgNumber();
   return std::nullopt;

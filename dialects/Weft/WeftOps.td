@@ -417,6 +417,73 @@ def Weft_CombineOp : Weft_ModelOp<"combine"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Sampling
+//===----------------------------------------------------------------------===//
+
+def Weft_AdjustLogitsOp : Weft_ModelOp<"adjust_logits", [AllTypesMatch<["logits", "result"]>]> {
+  let summary = "changes single logits: penalties and biases";
+  let description = [{
+    For every entry e with r = `places[e, 0]`, v = `places[e, 1]` and x =
+    `logits[r, v]`:
+
+    `result[r, v] = (x > 0 ? x / values[e, 0] : x * values[e, 0]) + values[e, 1]`,
+
+    limited to the range of f32 where x is finite; all other logits stay as
+    they are. So `values[e, 0]` is a repetition penalty (Keskar et al., CTRL,
+    2019) and `values[e, 1]` is a bias less the presence and frequency
+    penalties. Entries with r < 0 are skipped. No two entries have the same
+    place. The result reuses the buffer of the logits.
+
+    ```mlir
+    %y = weft.adjust_logits %x, %places, %values
+        : tensor<?x512xf32>, tensor<?x2xi32>, tensor<?x2xf32>
+    ```
+  }];
+  let arguments = (ins 2DTensorOf<[F32]>:$logits, 2DTensorOf<[I32]>:$places,
+                       2DTensorOf<[F32]>:$values);
+  let results = (outs 2DTensorOf<[F32]>:$result);
+  let assemblyFormat = [{
+    $logits `,` $places `,` $values attr-dict `:` type($logits) `,` type($places) `,` type($values)
+  }];
+}
+
+def Weft_SampleOp : Weft_ModelOp<"sample"> {
+  let summary = "chooses an id by each row of logits";
+  let description = [{
+    Row r has the numbers k, n = `counts[r]` and t, p, q, u = `options[r]`, and
+    the ids 0 to n - 1 (1 <= n <= V). If a logit of these ids is not a finite
+    number, the result is -1 - id of the first such id. Otherwise, if t is 0, it
+    is the id of the largest logit, the lowest among equals. Otherwise
+
+    1. ids are ordered by descending logit, equal ones by ascending id; the
+       first k of them stay, all if k is 0;
+    2. with weights `exp((logit - largest) / t)`, of what is left the shortest
+       prefix stays whose weight is at least (p - 1e-6) times the whole; all if
+       p is 1 (nucleus sampling, Holtzman et al., 2020);
+    3. of that, ids with a weight of at least q * (1 - 1e-6) stay (min-p, Nguyen
+       et al., 2024);
+    4. the result is the lowest id such that the weights of all ids up to it
+       that are left exceed u times the weight of all that are left.
+
+    The first id in the order always stays. Arithmetic is in f32. t is at least
+    the smallest normal number where it is not 0, p is in (0, 1], q in [0, 1]
+    and u in [0, 1).
+
+    ```mlir
+    %ids = weft.sample %logits, %counts, %options
+        : tensor<?x512xf32>, tensor<?x2xi32>, tensor<?x4xf32> -> tensor<?xi32>
+    ```
+  }];
+  let arguments = (ins 2DTensorOf<[F32]>:$logits, 2DTensorOf<[I32]>:$counts,
+                       2DTensorOf<[F32]>:$options);
+  let results = (outs Weft_Indices:$ids);
+  let assemblyFormat = [{
+    $logits `,` $counts `,` $options attr-dict `:` type($logits) `,` type($counts) `,` type($options)
+    `->` type($ids)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // Kernels to be
 //===----------------------------------------------------------------------===//
 
@@ -425,8 +492,8 @@ def Weft_DispatchOp : Weft_Op<"dispatch", [IsolatedFromAbove,
   let summary = "model operations that become one kernel";
   let description = [{
     The body's operations are computed by one kernel launch. Operands that are
-    caches may be updated in place: a result whose value is a cache append of
-    an operand reuses the operand's buffer.
+    caches or logits may be updated in place: a result whose value is a cache
+    append or an adjustment of an operand reuses the operand's buffer.
 
     ```mlir
     %y = weft.dispatch "layers.0.o_proj" (%a = %x : tensor<?x64xf32>, %b = %w : tensor<64x64xf32>,
@@ -446,7 +513,8 @@ def Weft_DispatchOp : Weft_Op<"dispatch", [IsolatedFromAbove,
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
     /// The input whose buffer result `index` reuses, or nullopt: the yielded
-    /// value is a chain of cache appends that starts at a block argument.
+    /// value is a chain of cache appends, or an adjustment of logits, that
+    /// starts at a block argument.
     std::optional<unsigned> getTiedInput(unsigned index);
   }];
 }

@@ -162,6 +162,14 @@ static Rule getRule(CombineOp) {
           {{0, 2, 1}, {0, 2}, {0, 1}}};
 }
 
+/// Nothing is split: an entry may be about any row.
+static Rule getRule(AdjustLogitsOp) { return {{}, {{}, {}, {}, {}}}; }
+
+/// Loop: row.
+static Rule getRule(SampleOp) {
+  return {{Loop::Parallel}, {{0}, {0}, {0}, {0}}};
+}
+
 /// The interface's methods, which all read the operation's rule.
 #define WEFT_SHARDING(OP)                                                      \
   SmallVector<utils::IteratorType> OP::getLoopIteratorTypes() {                \
@@ -188,5 +196,7 @@ WEFT_SHARDING(SoftcapOp)
 WEFT_SHARDING(RouteOp)
 WEFT_SHARDING(GroupedLinearOp)
 WEFT_SHARDING(CombineOp)
+WEFT_SHARDING(AdjustLogitsOp)
+WEFT_SHARDING(SampleOp)
 
 #undef WEFT_SHARDING

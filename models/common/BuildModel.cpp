@@ -18,10 +18,19 @@ namespace weft {
 
 namespace {
 
-/// An argument of an entry point: its name and named dynamic sizes.
+/// An argument of an entry point: its name, its named dynamic sizes, then a
+/// number of columns if it has any.
 struct InputSpec {
   StringRef name;
   SmallVector<StringRef, 2> symbols;
+  int64_t columns = 0;
+  bool isFloat = false;
+};
+
+/// A result of an entry point.
+struct OutputSpec {
+  StringRef name;
+  RankedTensorType type;
 };
 
 /// Entry points around the layers.
@@ -33,8 +42,9 @@ public:
 
 private:
   func::FuncOp makeEntry(StringRef name, ArrayRef<InputSpec> inputs,
-                         bool hasCaches);
+                         ArrayRef<OutputSpec> outputs, bool hasCaches);
   void buildStep();
+  SmallVector<Value> buildSampling(Value logits);
   void buildEncode();
   void buildRopeTables();
   RopeValues buildRopeTable(const RopeTable &table);
@@ -43,6 +53,7 @@ private:
 } // namespace
 
 func::FuncOp ModelBuilder::makeEntry(StringRef name, ArrayRef<InputSpec> specs,
+                                     ArrayRef<OutputSpec> outputs,
                                      bool hasCaches) {
   auto makeNames = [&](ArrayRef<StringRef> names) {
     return builder.getStrArrayAttr(names);
@@ -57,10 +68,15 @@ func::FuncOp ModelBuilder::makeEntry(StringRef name, ArrayRef<InputSpec> specs,
          builder.getNamedAttr(WeftDialect::getSymbolsAttrName(),
                               makeNames(symbols))}));
   };
-  for (const InputSpec &spec : specs)
-    addArgument(getType(SmallVector<int64_t>(spec.symbols.size(), dynamic),
-                        builder.getI32Type()),
-                WeftDialect::getNameAttrName(), spec.name, spec.symbols);
+  for (const InputSpec &spec : specs) {
+    SmallVector<int64_t> shape(spec.symbols.size(), dynamic);
+    if (spec.columns)
+      shape.push_back(spec.columns);
+    Type element =
+        spec.isFloat ? Type(builder.getF32Type()) : Type(builder.getI32Type());
+    addArgument(getType(shape, element), WeftDialect::getNameAttrName(),
+                spec.name, spec.symbols);
+  }
   SmallVector<std::string> states;
   SmallVector<Type> stateTypes;
   if (hasCaches)
@@ -77,19 +93,19 @@ func::FuncOp ModelBuilder::makeEntry(StringRef name, ArrayRef<InputSpec> specs,
   for (auto [state, type] : llvm::zip_equal(states, stateTypes))
     addArgument(type, WeftDialect::getStateAttrName(), state, {"cache_blocks"});
 
-  // Results: the output, then the states.
-  SmallVector<Type> results = {getType(
-      {dynamic, config.isEncoder() ? config.hiddenSize : config.vocabSize},
-      builder.getF32Type())};
+  // Results: the outputs, then the states.
+  SmallVector<Type> results;
+  for (const OutputSpec &output : outputs)
+    results.push_back(output.type);
   llvm::append_range(results, stateTypes);
   auto entry = func::FuncOp::create(builder, loc, name,
                                     builder.getFunctionType(types, results));
   entry.setAllArgAttrs(attributes);
-  entry.setResultAttr(
-      0, WeftDialect::getNameAttrName(),
-      builder.getStringAttr(config.isEncoder() ? "hidden" : "logits"));
+  for (auto [i, output] : llvm::enumerate(outputs))
+    entry.setResultAttr(i, WeftDialect::getNameAttrName(),
+                        builder.getStringAttr(output.name));
   for (auto [i, state] : llvm::enumerate(states))
-    entry.setResultAttr(i + 1, WeftDialect::getStateAttrName(),
+    entry.setResultAttr(outputs.size() + i, WeftDialect::getStateAttrName(),
                         builder.getStringAttr(state));
 
   Block *body = entry.addEntryBlock();
@@ -146,7 +162,16 @@ void ModelBuilder::buildStep() {
   };
   if (hasLong(config.rope) || hasLong(config.slidingRope))
     specs.push_back({"rope_choice", {"tokens"}});
-  makeEntry("step", specs, /*hasCaches=*/true);
+  SmallVector<OutputSpec> outputs = {
+      {"logits", getType({dynamic, config.vocabSize}, builder.getF32Type())}};
+  if (options.samples) {
+    specs.push_back({"sampling_counts", {"logits"}, 2});
+    specs.push_back({"sampling_options", {"logits"}, 4, /*isFloat=*/true});
+    specs.push_back({"adjustment_places", {"adjustments"}, 2});
+    specs.push_back({"adjustment_values", {"adjustments"}, 2, true});
+    outputs.push_back({"ids", getType({dynamic}, builder.getI32Type())});
+  }
+  makeEntry("step", specs, outputs, /*hasCaches=*/true);
   buildRopeTables();
 
   enter("embedding");
@@ -173,6 +198,8 @@ void ModelBuilder::buildStep() {
                                builder.getF32FloatAttr(config.logitSoftcap));
   }
   SmallVector<Value> results = {logits};
+  if (options.samples)
+    results = buildSampling(logits);
   for (auto [key, value] : llvm::zip_equal(keyCaches, valueCaches)) {
     results.push_back(key);
     results.push_back(value);
@@ -181,14 +208,28 @@ void ModelBuilder::buildStep() {
   func::ReturnOp::create(builder, loc, results);
 }
 
+SmallVector<Value> ModelBuilder::buildSampling(Value logits) {
+  enter("adjust_logits");
+  logits = AdjustLogitsOp::create(builder, loc, logits.getType(), logits,
+                                  inputs["adjustment_places"],
+                                  inputs["adjustment_values"]);
+  enter("sample");
+  Value ids = SampleOp::create(
+      builder, loc, getType({dynamic}, builder.getI32Type()), logits,
+      inputs["sampling_counts"], inputs["sampling_options"]);
+  return {logits, ids};
+}
+
 void ModelBuilder::buildEncode() {
-  makeEntry("encode",
-            {{"tokens", {"tokens"}},
-             {"positions", {"tokens"}},
-             {"token_types", {"tokens"}},
-             {"sequence_ids", {"tokens"}},
-             {"sequence_starts", {"sequences + 1"}}},
-            /*hasCaches=*/false);
+  makeEntry(
+      "encode",
+      {{"tokens", {"tokens"}},
+       {"positions", {"tokens"}},
+       {"token_types", {"tokens"}},
+       {"sequence_ids", {"tokens"}},
+       {"sequence_starts", {"sequences + 1"}}},
+      {{"hidden", getType({dynamic, config.hiddenSize}, builder.getF32Type())}},
+      /*hasCaches=*/false);
   enter("embedding");
   Value x = embed(inputs["tokens"], weights.tokenEmbedding);
   enter("position_embedding");

@@ -29,7 +29,9 @@ struct BuildOptions {
   /// in the IR is not the stored one is converted when its bytes are read.
   std::optional<ElementType> weightType = {};
   int64_t blockSize = 64; ///< Positions of a cache block.
-  std::string name;       ///< Of the model; for META.
+  /// The step of a decoder chooses ids by its logits.
+  bool samples = false;
+  std::string name; ///< Of the model; for META.
 };
 
 /// A module with the entry `step` (decoders) or `encode` (encoders) of

@@ -49,9 +49,8 @@ ProgramShape getShape(DispatchOp dispatch, tile::ScheduleInterface schedule) {
     // A norm of heads has tokens as rows like the operations that follow it.
     auto norm = dyn_cast<RmsNormOp>(op);
     bool ofHeads = norm && norm.getType().getRank() == 3;
-    if ((ofHeads ||
-         isa<LinearOp, GroupedLinearOp, AttentionOp, RopeOp, CacheAppendOp>(
-             op)) &&
+    if ((ofHeads || isa<LinearOp, GroupedLinearOp, AttentionOp, RopeOp,
+                        CacheAppendOp, AdjustLogitsOp, SampleOp>(op)) &&
         !root)
       root = &op;
   }
@@ -83,6 +82,9 @@ ProgramShape getShape(DispatchOp dispatch, tile::ScheduleInterface schedule) {
     extent(count(attention.getKeyHeads()), 1);
     if (attention.isPaged())
       shape.symbols.push_back(StringAttr::get(context, tableWidthSymbol));
+  } else if (isa_and_nonnull<AdjustLogitsOp, SampleOp>(root)) {
+    shape.build = isa<SampleOp>(root) ? buildSampleKernel : buildAdjustKernel;
+    extent(rowsSymbol, 1);
   } else if (root) {
     shape.build = buildHeadsKernel;
     extent(rowsSymbol, 1);

@@ -8,7 +8,10 @@ using namespace weft;
 tile::CudaScheduleAttr kernel::chooseCudaSchedule(DispatchOp dispatch,
                                                   const CudaArch &arch) {
   bool matrix = false, attention = false;
+  SampleOp sample;
   for (Operation &op : dispatch.getBlock()) {
+    if (auto found = dyn_cast<SampleOp>(op))
+      sample = found;
     attention |= isa<AttentionOp>(op);
     matrix |= isa<LinearOp, GroupedLinearOp>(op);
   }
@@ -28,6 +31,17 @@ tile::CudaScheduleAttr kernel::chooseCudaSchedule(DispatchOp dispatch,
         context, arch.name, /*threads=*/128, /*rows=*/8, /*columns=*/64,
         /*unroll=*/8, /*rowColumns=*/64, /*rowUnroll=*/8, /*rowBlock=*/8,
         /*columnBlock=*/64);
+  // A block reads a whole row, several times: many loads under way. Each of the
+  // threads holds few numbers of a tile, because there are many sums of tiles.
+  if (sample) {
+    int64_t ids =
+        cast<RankedTensorType>(sample.getLogits().getType()).getDimSize(1);
+    int64_t threads = ids < 8192 ? 128 : 512;
+    return tile::CudaScheduleAttr::get(
+        context, arch.name, threads, /*rows=*/1, /*columns=*/4 * threads,
+        /*unroll=*/4, /*rowColumns=*/4 * threads, /*rowUnroll=*/4,
+        /*rowBlock=*/1, /*columnBlock=*/4 * threads);
+  }
   // Pieces of a row: several loads under way in every thread.
   return tile::CudaScheduleAttr::get(
       context, arch.name, /*threads=*/128, /*rows=*/1, /*columns=*/1024,

@@ -86,9 +86,10 @@ private:
   tile::CpuScheduleAttr choose(DispatchOp dispatch, const CpuLevel &level) {
     int64_t matrices = 0, inputs = 0;
     Type weight;
-    bool pairs = false, attention = false;
+    bool pairs = false, attention = false, sample = false;
     for (Operation &op : dispatch.getBlock()) {
       attention |= isa<AttentionOp>(op);
+      sample |= isa<SampleOp>(op);
       if (!isa<LinearOp, GroupedLinearOp>(op))
         continue;
       ++matrices;
@@ -103,6 +104,9 @@ private:
     // the code.
     if (matrices == 0 && !attention)
       tile = {1, 64, 64};
+    // Its sums of tiles are many.
+    if (sample)
+      tile = {1, 2 * level.lanes(), 2 * level.lanes()};
     auto mma = pairs && level.hasDotBf16 ? tile::MmaInstruction::DotBf16
                                          : tile::MmaInstruction::Fma;
     // A pair of matrices shares the broadcasts of a step, which then live in

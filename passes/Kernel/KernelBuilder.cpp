@@ -95,9 +95,11 @@ Value kernel::getRowsTensor(DispatchOp dispatch) {
       return embed.getIds();
     if (auto append = dyn_cast<CacheAppendOp>(op))
       return append.getInput();
+    if (auto adjust = dyn_cast<AdjustLogitsOp>(op))
+      return adjust.getPlaces();
     if (isa<LinearOp, GroupedLinearOp, AttentionOp, RopeOp, RmsNormOp,
             LayerNormOp, RopeTableOp, RouteOp, CombineOp, ActivationOp,
-            GatedActivationOp, SoftcapOp>(op) ||
+            GatedActivationOp, SoftcapOp, SampleOp>(op) ||
         OpTrait::hasElementwiseMappableTraits(&op))
       if (isa<RankedTensorType>(op.getResult(0).getType()))
         return op.getOperand(0);

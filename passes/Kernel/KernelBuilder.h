@@ -93,6 +93,8 @@ mlir::LogicalResult buildMatrixKernel(KernelBuilder &k);
 mlir::LogicalResult buildStreamKernel(KernelBuilder &k);
 mlir::LogicalResult buildRowsKernel(KernelBuilder &k);
 mlir::LogicalResult buildHeadsKernel(KernelBuilder &k);
+mlir::LogicalResult buildAdjustKernel(KernelBuilder &k);
+mlir::LogicalResult buildSampleKernel(KernelBuilder &k);
 
 /// The most heads that an operation of a heads kernel has.
 int64_t getMostHeads(DispatchOp dispatch);

@@ -318,6 +318,10 @@ LogicalResult CudaTileEmitter::emitOp(Operation *op) {
       .Case(
           [&](BroadcastOp repeat) { return emitBroadcast(repeat), success(); })
       .Case([&](SplatOp splat) { return emitSplat(splat), success(); })
+      .Case([&](ExtractOp extract) {
+        values[extract.getResult()] = registerOf(extract.getInput(), 0);
+        return success();
+      })
       .Case([&](IotaOp iota) { return emitIota(iota), success(); })
       .Case([&](SliceOp slice) { return emitSlice(slice), success(); })
       .Case([&](JoinOp join) { return emitJoin(join), success(); })

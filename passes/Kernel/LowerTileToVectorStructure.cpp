@@ -183,6 +183,11 @@ LogicalResult TileEmitter::emitOp(Operation *op) {
       .Case(
           [&](BroadcastOp repeat) { return emitBroadcast(repeat), success(); })
       .Case([&](SplatOp splat) { return emitSplat(splat), success(); })
+      .Case([&](ExtractOp extract) {
+        scalars[extract.getResult()] = vector::ExtractOp::create(
+            b, tiles.at(extract.getInput()).pieces.front(), 0);
+        return success();
+      })
       .Case([&](IotaOp iota) { return emitIota(iota), success(); })
       .Case([&](SliceOp slice) { return emitSlice(slice), success(); })
       .Case([&](JoinOp join) { return emitJoin(join), success(); })

@@ -142,6 +142,15 @@ Value TileBuilder::reduce(tile::Reduction kind, Value tile) {
                                 tile);
 }
 
+Value TileBuilder::extract(Value tile) {
+  return create<tile::ExtractOp>(
+      cast<RankedTensorType>(tile.getType()).getElementType(), tile);
+}
+
+Value TileBuilder::splat(Value number, ArrayRef<int64_t> shape) {
+  return create<tile::SplatOp>(tileType(shape, number.getType()), number);
+}
+
 Value TileBuilder::scale(Value tile, double factor) {
   if (factor == 1.0)
     return tile;

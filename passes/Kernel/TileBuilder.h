@@ -60,6 +60,9 @@ public:
              mlir::Value columns = {});
   mlir::Value broadcast(mlir::Value tile, mlir::ArrayRef<int64_t> shape);
   mlir::Value reduce(tile::Reduction kind, mlir::Value tile);
+  /// The number of a tile of one element, and a tile of one number.
+  mlir::Value extract(mlir::Value tile);
+  mlir::Value splat(mlir::Value number, mlir::ArrayRef<int64_t> shape);
   /// x * factor, x + y with a number.
   mlir::Value scale(mlir::Value tile, double factor);
 

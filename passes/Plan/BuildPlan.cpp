@@ -192,14 +192,26 @@ private:
           number, WeftDialect::getNameAttrName());
       if (!name)
         continue;
-      if (!operand.get().getDefiningOp<tile::LaunchOp>() ||
-          buffers.contains(operand.get()))
+      Value made = getMade(operand.get());
+      if (!made.getDefiningOp<tile::LaunchOp>() || buffers.contains(made))
         return function.emitError()
                << "output " << name
                << " must be a result of a launch that is returned once";
-      addBuffer(operand.get(), plan::BufferKind::Output, name, {});
+      addBuffer(made, plan::BufferKind::Output, name, {});
     }
     return success();
+  }
+
+  /// The value whose buffer `value` lies in: itself, or what launches have
+  /// changed in place to become it.
+  static Value getMade(Value value) {
+    while (auto launch = value.getDefiningOp<tile::LaunchOp>()) {
+      int64_t tied = launch.getTied()[cast<OpResult>(value).getResultNumber()];
+      if (tied < 0)
+        break;
+      value = launch.getInputs()[tied];
+    }
+    return value;
   }
 
   LogicalResult addOperation(Operation *op) {
@@ -226,7 +238,8 @@ private:
       int64_t tied = launch.getTied()[index];
       if (tied >= 0) {
         buffers[result] = arguments[tied];
-        if (failed(checkState(launch, result)))
+        if (failed(checkState(launch, result)) ||
+            failed(checkReaders(launch, launch.getInputs()[tied])))
           return failure();
         continue;
       }
@@ -239,6 +252,15 @@ private:
                            builder.getI64IntegerAttr(launch.getInputs().size()),
                            launch.getSymbolsAttr(), launch.getFlopsAttr(),
                            launch.getBytesAttr(), launch.getVariantsAttr());
+    return success();
+  }
+
+  /// What `launch` changes in place must not be read afterwards.
+  LogicalResult checkReaders(tile::LaunchOp launch, Value changed) {
+    for (Operation *user : changed.getUsers())
+      if (launch->isBeforeInBlock(user))
+        return launch.emitOpError()
+               << "changes in place what a later operation reads";
     return success();
   }
 

@@ -38,7 +38,8 @@ bool overlap(const TensorView &a, const TensorView &b) {
 
 Binder::Binder(const Plan &plan, const Entry &entry, const SymbolLimits &limits)
     : plan(plan), entry(entry), limits(limits), perRun(plan.symbols.size()),
-      data(entry.buffers.size()), given(entry.buffers.size()) {
+      data(entry.buffers.size()), ignored(entry.buffers.size()),
+      given(entry.buffers.size()) {
   for (uint32_t symbol : entry.symbols)
     perRun[symbol] = !plan.symbols[symbol].perSession;
 }
@@ -72,6 +73,7 @@ Status Binder::matchNames(std::span<const Argument> arguments,
       return Status::invalid(describe(*it) + " is given twice");
     given[index] = &argument;
     data[index] = argument.tensor.data;
+    ignored[index] = argument.isIgnored;
   }
   for (size_t i = 0; i < entry.buffers.size(); ++i)
     if (entry.buffers[i].kind == kind && !given[i])

@@ -34,6 +34,8 @@ public:
 
   /// Data of the argument of an Input or Output buffer, by buffer index.
   void *getData(uint32_t buffer) const { return data[buffer]; }
+  /// Whether the argument of an Output buffer is ignored (Argument).
+  bool isIgnored(uint32_t buffer) const { return ignored[buffer]; }
 
 private:
   static constexpr int64_t unset = -1;
@@ -57,6 +59,7 @@ private:
   const SymbolLimits &limits;
   std::vector<bool> perRun;            ///< Symbols whose value each run gives.
   std::vector<void *> data;            ///< Per buffer.
+  std::vector<bool> ignored;           ///< Per buffer.
   std::vector<const Argument *> given; ///< Per buffer; null: not given.
 };
 

@@ -90,7 +90,7 @@ Status Staging::uploadLarge(const Binder &binder, Stream &stream) {
 
 Status Staging::downloadLarge(const Binder &binder, Stream &stream) {
   for (const Item &item : items)
-    if (!item.isInput && !item.isPacked)
+    if (!item.isInput && !item.isPacked && !binder.isIgnored(item.buffer))
       if (Status status =
               stream.download(binder.getData(item.buffer),
                               getDeviceData(item.offset), item.bytes);
@@ -111,6 +111,7 @@ Status Staging::downloadPacked(Stream &stream) {
 
 void Staging::unpackOutputs(const Binder &binder) {
   for (const Item &item : items)
-    if (!item.isInput && item.isPacked && item.bytes != 0)
+    if (!item.isInput && item.isPacked && item.bytes != 0 &&
+        !binder.isIgnored(item.buffer))
       std::memcpy(binder.getData(item.buffer), getHostData(item), item.bytes);
 }

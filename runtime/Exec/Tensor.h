@@ -25,6 +25,9 @@ struct TensorView {
 struct Argument {
   std::string_view name;
   TensorView tensor;
+  /// Of an output: nobody reads it after this run, so that devices with memory
+  /// of their own need not copy it. Its content is then undefined.
+  bool isIgnored = false;
 };
 
 struct SymbolValue {

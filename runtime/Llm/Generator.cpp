@@ -3,6 +3,7 @@
 #include "runtime/Llm/Generator.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <set>
 
@@ -34,6 +35,17 @@ struct Generator::Active {
   GenerationResult *result;
   bool hasSampled = false;
   bool done = false;
+  /// How the model chooses the next id; null: the sampler does.
+  const RowSampling *sampling = nullptr;
+  RowSampling row = {};
+  std::vector<LogitAdjustment> adjustments = {};
+
+  /// Lets the model choose the id at a position.
+  void describe(int64_t position) {
+    row = sampler.getRowSampling(position);
+    sampler.getAdjustments(sequence->history, adjustments);
+    sampling = &row;
+  }
 
   void finish(FinishReason reason) {
     result->reason = reason;
@@ -268,15 +280,30 @@ bool Generator::stopsAt(const Active &active, int32_t id) const {
              options.stopIds.end();
 }
 
+/// Whether the model chooses the next id of a request. Log probabilities are
+/// those of logits that nothing has changed. That there are too many
+/// adjustments depends on the request alone.
+bool Generator::choosesIds(const Active &active) const {
+  const StepLimits &limits = engine.getLimits();
+  const size_t count =
+      active.sampler.countAdjustments(active.sequence->history);
+  const auto share = uint64_t(limits.adjustments / limits.sequences);
+  return limits.samples && !active.request->options.logProbabilities &&
+         (count == 0 || count <= std::bit_floor(share));
+}
+
 /// Samples the token behind a sequence that is computed to its end.
-void Generator::accept(Active &active, std::span<const float> logits) {
+void Generator::accept(Active &active, std::span<const float> logits,
+                       int32_t choice) {
   const GenerationOptions &options = active.request->options;
   Sequence &sequence = *active.sequence;
   GenerationResult &result = *active.result;
   int64_t position = int64_t(sequence.tokens.size());
   active.hasSampled = true;
   Result<int32_t> sampled =
-      active.sampler.sample(logits, sequence.history, position);
+      active.sampling
+          ? active.sampler.checkChoice(choice, position)
+          : active.sampler.sample(logits, sequence.history, position);
   if (!sampled) {
     result.status = sampled.getStatus();
     return active.finish(FinishReason::Failed);
@@ -331,9 +358,12 @@ Result<bool> Generator::runStep(std::vector<Active> &active) {
       int64_t count = packer.fit(id, pending, Logits::Last);
       if (count <= 0)
         continue;
+      a.sampling = nullptr;
+      if (count == pending && choosesIds(a))
+        a.describe(int64_t(a.sequence->tokens.size()));
       packer.add({id, std::span(a.sequence->tokens).subspan(computed, count),
                   count == pending ? Logits::Last : Logits::None,
-                  a.sequence->ropeChoice});
+                  a.sequence->ropeChoice, a.sampling, a.adjustments});
       members.push_back(&a);
       tokens += count;
       hasPrompt |= !sampled;
@@ -343,13 +373,19 @@ Result<bool> Generator::runStep(std::vector<Active> &active) {
     return false;
 
   Clock::time_point begin = Clock::now();
-  Result<std::span<const float>> logits = engine.run(packer.getPieces());
-  if (!logits)
-    return logits.getStatus();
+  Result<StepResults> results = engine.run(packer.getPieces());
+  if (!results)
+    return results.getStatus();
   int64_t row = 0, width = engine.getVocabularySize();
-  for (size_t i = 0; i < members.size(); ++i)
-    if (packer.getPieces()[i].logits == Logits::Last)
-      accept(*members[i], logits->subspan(row++ * width, width));
+  for (size_t i = 0; i < members.size(); ++i) {
+    if (packer.getPieces()[i].logits != Logits::Last)
+      continue;
+    if (members[i]->sampling)
+      accept(*members[i], {}, results->ids[row]);
+    else
+      accept(*members[i], results->logits.subspan(row * width, width), 0);
+    ++row;
+  }
   std::chrono::duration<double> elapsed = Clock::now() - begin;
   (hasPrompt ? times.promptSeconds : times.generateSeconds) += elapsed.count();
   (hasPrompt ? times.promptTokens : times.generatedTokens) += tokens;

@@ -184,7 +184,9 @@ private:
           std::vector<GenerationResult> &results);
   Status prepareCache(Active &active);
   Result<bool> runStep(std::vector<Active> &active);
-  void accept(Active &active, std::span<const float> logits);
+  bool choosesIds(const Active &active) const;
+  /// `choice` is the model's, if the request lets it choose.
+  void accept(Active &active, std::span<const float> logits, int32_t choice);
   bool stopsAt(const Active &active, int32_t id) const;
 
   StepEngine engine;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <ranges>
 #include <sstream>
 
@@ -94,16 +95,21 @@ Result<Sampler> Sampler::create(SamplingOptions options,
   return Sampler(std::move(options), vocabularySize);
 }
 
+static Status refuseLogit(int64_t id, int64_t position,
+                          const std::string &what) {
+  return Status::corrupt(
+      "the logit of id " + std::to_string(id) + " for position " +
+      std::to_string(position) + " is " + what +
+      "not a finite number: the weights are damaged or too large for the "
+      "element type of the plan; weft-bisect names the operation");
+}
+
 /// `logits` has one that is NaN or infinite.
 static Status refuseLogits(std::span<const float> logits, int64_t position) {
   int64_t id = 0;
   while (std::isfinite(logits[id]))
     ++id;
-  return Status::corrupt(
-      "the logit of id " + std::to_string(id) + " for position " +
-      std::to_string(position) + " is " + print(logits[id]) +
-      ", not a finite number: the weights are damaged or too large for the "
-      "element type of the plan; weft-bisect names the operation");
+  return refuseLogit(id, position, print(logits[id]) + ", ");
 }
 
 Status Sampler::verifyCount(std::span<const float> logits) const {
@@ -244,7 +250,6 @@ int32_t Sampler::drawFiltered(double largest, double uniform) {
   // as far as the walk, which mostly is not far.
   double kept = 0;
   size_t count = 0, sorted = 0;
-  weights.resize(std::max(weights.size(), candidates.size()));
   for (; count < candidates.size(); ++count) {
     if (count == sorted) {
       size_t next = std::min(candidates.size(), sorted == 0 ? 128 : sorted * 8);
@@ -256,18 +261,22 @@ int32_t Sampler::drawFiltered(double largest, double uniform) {
       break;
     if (count > 0 && options.topP < 1 && kept >= wanted)
       break;
-    weights[count] = weight;
     kept += weight;
   }
+  // The draw walks in the order of ids.
+  std::sort(candidates.begin(), candidates.begin() + int64_t(count));
   double target = uniform * kept, sum = 0;
-  size_t last = 0;
-  for (size_t i = 0; i < count && weights[i] > 0; ++i) {
-    last = i;
-    sum += weights[i];
+  int32_t last = 0;
+  for (size_t i = 0; i < count; ++i) {
+    double weight = weightOf(candidates[i], largest);
+    if (weight <= 0)
+      continue;
+    last = candidates[i];
+    sum += weight;
     if (sum > target)
       break;
   }
-  return candidates[last];
+  return last;
 }
 
 Result<int32_t> Sampler::sample(std::span<const float> logits,
@@ -288,6 +297,76 @@ Result<int32_t> Sampler::sample(std::span<const float> logits,
   if (options.topK == 0 && options.topP == 1 && options.minP == 0)
     return drawUnfiltered(*largest, uniform);
   return drawFiltered(*largest, uniform);
+}
+
+//===----------------------------------------------------------------------===//
+// Models that choose ids
+//===----------------------------------------------------------------------===//
+
+RowSampling Sampler::getRowSampling(int64_t position) const {
+  constexpr float least = std::numeric_limits<float>::min();
+  constexpr float most = std::numeric_limits<float>::max();
+  RowSampling row;
+  row.ids = int32_t(vocabularySize);
+  if (options.temperature == 0)
+    return row;
+  row.temperature =
+      float(std::clamp(options.temperature, double(least), double(most)));
+  row.topK = options.topK < vocabularySize ? int32_t(options.topK) : 0;
+  // A limit below 1 stays one.
+  if (options.topP < 1)
+    row.topP = std::clamp(float(options.topP), least, std::nextafter(1.f, 0.f));
+  row.minP = float(options.minP);
+  row.uniform = std::min(
+      float(uniformDraw(options.seed, options.request, uint32_t(position))),
+      std::nextafter(1.f, 0.f));
+  return row;
+}
+
+size_t Sampler::countAdjustments(const TokenHistory &history) const {
+  return options.logitBias.size() +
+         (options.hasPenalties() ? history.get().size() : 0);
+}
+
+void Sampler::getAdjustments(const TokenHistory &history,
+                             std::vector<LogitAdjustment> &adjustments) const {
+  adjustments.clear();
+  if (options.hasPenalties())
+    for (auto [id, use] : history.get()) {
+      if (id < 0 || id >= vocabularySize)
+        continue;
+      double bias = use.outputs == 0
+                        ? 0
+                        : -(options.presencePenalty +
+                            options.frequencyPenalty * double(use.outputs));
+      adjustments.push_back(
+          {id, float(options.repetitionPenalty), float(bias)});
+    }
+  if (options.logitBias.empty())
+    return;
+  for (auto [id, bias] : options.logitBias)
+    adjustments.push_back({id, 1.0f, float(bias)});
+  // One of each id.
+  std::ranges::stable_sort(adjustments, {}, &LogitAdjustment::id);
+  size_t count = 0;
+  for (const LogitAdjustment &next : adjustments) {
+    if (count == 0 || adjustments[count - 1].id != next.id)
+      adjustments[count++] = next;
+    else
+      adjustments[count - 1].bias += next.bias;
+  }
+  adjustments.resize(count);
+}
+
+Result<int32_t> Sampler::checkChoice(int32_t choice, int64_t position) const {
+  if (choice < 0)
+    return refuseLogit(-1 - int64_t(choice), position, "");
+  if (choice < vocabularySize)
+    return choice;
+  return Status::corrupt("the plan chose the id " + std::to_string(choice) +
+                         " for position " + std::to_string(position) +
+                         "; the largest that may be sampled is " +
+                         std::to_string(vocabularySize - 1));
 }
 
 double weft::rt::logProbability(std::span<const float> logits, int32_t id) {

@@ -13,7 +13,9 @@
 //                           in descending order, whose sum reaches p; the token
 //                           that crosses p is kept
 //   8. min-p                tokens at least min-p times as likely as the first
-//   9. draw                 one uniform number per token, keyed by (seed,
+//   9. draw                 the lowest id such that the weights of all ids up
+//                           to it that are left exceed u times the whole; u is
+//                           one uniform number per token, keyed by (seed,
 //                           request, position); see Philox.h
 //
 // "Descending order" is by logit, then by ascending id. Sums are compared with
@@ -24,7 +26,7 @@
 #ifndef WEFT_RUNTIME_LLM_SAMPLER_H
 #define WEFT_RUNTIME_LLM_SAMPLER_H
 
-#include "runtime/Format/Status.h"
+#include "runtime/Llm/StepRunner.h"
 
 #include <cstdint>
 #include <span>
@@ -93,6 +95,19 @@ public:
   /// position and the id.
   Result<int32_t> sample(std::span<const float> logits,
                          const TokenHistory &history, int64_t position);
+
+  /// The same choice as numbers for a model that chooses ids itself, in f32:
+  /// options beyond its range are taken as its ends.
+  RowSampling getRowSampling(int64_t position) const;
+  /// The logits that steps 1 to 4 change. Replaces `adjustments`.
+  void getAdjustments(const TokenHistory &history,
+                      std::vector<LogitAdjustment> &adjustments) const;
+  /// At least as many adjustments as getAdjustments gives.
+  size_t countAdjustments(const TokenHistory &history) const;
+  /// The id that such a model chose, or the error that it reports (see
+  /// StepOutputs::ids): as `sample` does, but without the logit. Corrupt for an
+  /// id that must not be sampled.
+  Result<int32_t> checkChoice(int32_t choice, int64_t position) const;
 
   const SamplingOptions &getOptions() const { return options; }
 

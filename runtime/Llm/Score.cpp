@@ -82,9 +82,9 @@ Status Generator::computeLogits(std::span<const std::span<const int32_t>> texts,
     if (owners.empty())
       break; // Only empty texts were left.
 
-    Result<std::span<const float>> logits = engine.run(packer.getPieces());
-    if (!logits)
-      return removeAll(logits.getStatus());
+    Result<StepResults> results = engine.run(packer.getPieces());
+    if (!results)
+      return removeAll(results.getStatus());
     int64_t row = 0;
     for (size_t i = 0; i < owners.size(); ++i) {
       const SequencePiece &piece = packer.getPieces()[i];
@@ -92,7 +92,7 @@ Status Generator::computeLogits(std::span<const std::span<const int32_t>> texts,
       int64_t first = cache.getLength(piece.sequence) - count;
       for (int64_t j = 0; j < count; ++j)
         if (Status s = callback(owners[i], first + j,
-                                logits->subspan(row++ * width, width));
+                                results->logits.subspan(row++ * width, width));
             !s)
           return removeAll(s);
     }

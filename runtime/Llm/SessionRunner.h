@@ -24,20 +24,19 @@ public:
 
   StepLimits getLimits() const override { return limits; }
   int64_t getVocabularySize() const override { return vocabularySize; }
-  Status run(const StepInputs &inputs, std::span<float> logits) override;
+  Status run(const StepInputs &inputs, const StepOutputs &outputs) override;
 
 private:
-  /// One input of the entry and where its values come from.
+  /// One input of the entry and its sizes in the current run.
   struct Input {
-    std::string_view name;
-    std::vector<int32_t> StepInputs::*values;
-    int64_t shape[2];
-    size_t rank;
+    const StepInputField *field;
+    std::array<int64_t, 2> shape;
   };
 
   explicit SessionRunner(Session &session) : session(session) {}
 
   Status readEntry(const Entry &entry);
+  Status readOutput(const Buffer &buffer);
   Status readLimits();
 
   Session &session;

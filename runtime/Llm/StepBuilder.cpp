@@ -24,6 +24,25 @@ static Status verifyPiece(const KvCache &cache, const SequencePiece &piece) {
   return Status::ok();
 }
 
+/// How the id of the row of logits that comes next is chosen.
+void StepBuilder::addSampling(const SequencePiece &piece, bool isLast) {
+  StepInputs &in = inputs;
+  const bool isUsed = isLast && piece.sampling;
+  const RowSampling row = isUsed ? *piece.sampling : RowSampling();
+  in.samplingCounts.insert(in.samplingCounts.end(), {row.topK, row.ids});
+  in.samplingOptions.insert(in.samplingOptions.end(),
+                            {row.temperature, row.topP, row.minP, row.uniform});
+  if (!isUsed)
+    return;
+  const auto number = int32_t(in.logitRows.size());
+  for (const LogitAdjustment &adjustment : piece.adjustments) {
+    in.adjustmentPlaces.insert(in.adjustmentPlaces.end(),
+                               {number, adjustment.id});
+    in.adjustmentValues.insert(in.adjustmentValues.end(),
+                               {adjustment.repetition, adjustment.bias});
+  }
+}
+
 Status StepBuilder::build(const KvCache &cache,
                           std::span<const SequencePiece> pieces) {
   if (pieces.empty())
@@ -38,10 +57,12 @@ Status StepBuilder::build(const KvCache &cache,
   }
 
   StepInputs &in = inputs;
-  for (auto *list :
-       {&in.tokens, &in.positions, &in.sequenceIds, &in.slots,
-        &in.sequenceStarts, &in.contextLengths, &in.logitRows, &in.ropeChoice})
+  for (auto *list : {&in.tokens, &in.positions, &in.sequenceIds, &in.slots,
+                     &in.sequenceStarts, &in.contextLengths, &in.logitRows,
+                     &in.ropeChoice, &in.samplingCounts, &in.adjustmentPlaces})
     list->clear();
+  in.samplingOptions.clear();
+  in.adjustmentValues.clear();
   in.tableWidth = 0;
   for (const SequencePiece &piece : pieces)
     in.tableWidth = std::max(in.tableWidth,
@@ -60,8 +81,11 @@ Status StepBuilder::build(const KvCache &cache,
       const int64_t position = length - count + j;
       const bool last = j + 1 == count;
       if (piece.logits == SequencePiece::Logits::All ||
-          (piece.logits == SequencePiece::Logits::Last && last))
+          (piece.logits == SequencePiece::Logits::Last && last)) {
+        if (samples)
+          addSampling(piece, last);
         in.logitRows.push_back(int32_t(in.tokens.size()));
+      }
       in.tokens.push_back(piece.tokens[j]);
       in.positions.push_back(int32_t(position));
       in.sequenceIds.push_back(int32_t(i));
@@ -75,7 +99,15 @@ Status StepBuilder::build(const KvCache &cache,
     std::copy(blocks.begin(), blocks.end(),
               in.blockTable.begin() + i * in.tableWidth);
   }
-  while (int64_t(in.logitRows.size()) < leastLogits)
+  while (int64_t(in.logitRows.size()) < leastLogits) {
+    if (samples)
+      addSampling({}, /*isLast=*/false);
     in.logitRows.push_back(int32_t(in.tokens.size()) - 1);
+  }
+  if (widestTable != 0 && !in.adjustmentPlaces.empty()) {
+    const size_t count = std::bit_ceil(in.adjustmentPlaces.size() / 2);
+    in.adjustmentPlaces.resize(2 * count, -1);
+    in.adjustmentValues.resize(2 * count, 1.0f);
+  }
   return Status::ok();
 }

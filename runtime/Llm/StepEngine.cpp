@@ -23,22 +23,33 @@ Result<StepEngine> StepEngine::create(StepRunner &runner, int64_t blockSize) {
 StepEngine::StepEngine(StepRunner &runner, KvCache cache, StepLimits limits)
     : runner(&runner), cache(std::move(cache)), limits(limits),
       builder(limits.hasRopeChoice, limits.leastLogits,
-              limits.padTableWidth ? limits.tableWidth : 0),
+              limits.padTableWidth ? limits.tableWidth : 0, limits.samples),
       vocabularySize(runner.getVocabularySize()) {}
 
-Status StepEngine::extendAndRun(std::span<const SequencePiece> pieces) {
+/// Whether somebody reads logits of the piece.
+static bool wantsLogits(const SequencePiece &piece) {
+  return piece.logits == SequencePiece::Logits::All ||
+         (piece.logits == SequencePiece::Logits::Last && !piece.sampling);
+}
+
+Status StepEngine::extendAndRun(std::span<const SequencePiece> pieces,
+                                bool hasLogits) {
   for (const SequencePiece &piece : pieces)
     if (Status s = cache.append(piece.sequence, int64_t(piece.tokens.size()));
         !s)
       return s;
   if (Status s = builder.build(cache, pieces); !s)
     return s;
-  logits.resize(builder.getInputs().logitRows.size() * vocabularySize);
-  return runner->run(builder.getInputs(), logits);
+  const size_t rows = builder.getInputs().logitRows.size();
+  // Growing again writes to memory; so it stays as large as it has been.
+  logits.resize(std::max(logits.size(), rows * vocabularySize));
+  ids.resize(limits.samples ? rows : 0);
+  return runner->run(
+      builder.getInputs(),
+      {std::span(logits).first(rows * vocabularySize), ids, hasLogits});
 }
 
-Result<std::span<const float>>
-StepEngine::run(std::span<const SequencePiece> pieces) {
+Result<StepResults> StepEngine::run(std::span<const SequencePiece> pieces) {
   lengthsBefore.clear();
   for (const SequencePiece &piece : pieces) {
     if (!cache.contains(piece.sequence))
@@ -47,7 +58,8 @@ StepEngine::run(std::span<const SequencePiece> pieces) {
                               " in the cache; it was removed or never added");
     lengthsBefore.push_back(cache.getLength(piece.sequence));
   }
-  if (Status s = extendAndRun(pieces); !s) {
+  const bool hasLogits = std::ranges::any_of(pieces, wantsLogits);
+  if (Status s = extendAndRun(pieces, hasLogits); !s) {
     for (size_t i = 0; i < pieces.size(); ++i)
       if (Status undo = cache.rewind(pieces[i].sequence, lengthsBefore[i]);
           !undo)
@@ -55,7 +67,12 @@ StepEngine::run(std::span<const SequencePiece> pieces) {
     return s;
   }
   assert(cache.verify().isOk());
-  return std::span<const float>(logits);
+  StepResults results;
+  if (hasLogits)
+    results.logits = std::span(logits).first(
+        builder.getInputs().logitRows.size() * vocabularySize);
+  results.ids = ids;
+  return results;
 }
 
 StepPacker::StepPacker(const StepEngine &engine)

@@ -12,6 +12,13 @@
 
 namespace weft::rt {
 
+/// What a step has computed, valid until the next one.
+struct StepResults {
+  std::span<const float> logits; ///< [rows, vocabulary]; empty if not wanted.
+  /// [rows], empty if the model chooses no ids; see StepOutputs.
+  std::span<const int32_t> ids;
+};
+
 /// Runs steps as transactions: the cache is extended, the step runs, and if
 /// anything fails the cache's lengths are what they were before. Not
 /// thread-safe.
@@ -21,8 +28,8 @@ public:
   static Result<StepEngine> create(StepRunner &runner, int64_t blockSize);
 
   /// Extends the sequences of `pieces` by their tokens and runs the step.
-  /// Returns the wanted rows [rows, vocabulary], valid until the next run.
-  Result<std::span<const float>> run(std::span<const SequencePiece> pieces);
+  /// Logits are wanted unless the model chooses the ids of all rows.
+  Result<StepResults> run(std::span<const SequencePiece> pieces);
 
   KvCache &getCache() { return cache; }
   const KvCache &getCache() const { return cache; }
@@ -32,7 +39,7 @@ public:
 private:
   StepEngine(StepRunner &runner, KvCache cache, StepLimits limits);
 
-  Status extendAndRun(std::span<const SequencePiece> pieces);
+  Status extendAndRun(std::span<const SequencePiece> pieces, bool hasLogits);
 
   StepRunner *runner;
   KvCache cache;
@@ -40,6 +47,7 @@ private:
   StepBuilder builder;
   int64_t vocabularySize;
   std::vector<float> logits;
+  std::vector<int32_t> ids;
   std::vector<int64_t> lengthsBefore;
 };
 

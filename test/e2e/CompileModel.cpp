@@ -61,15 +61,6 @@ void weft::e2e::compileModel(const fs::path &checkpoint,
         stream << diagnostic.getLocation() << ": " << diagnostic.str() << "\n";
         return mlir::success();
       });
-  BuildOptions build;
-  build.name = model->name;
-  build.activationType = build.cacheType = build.weightType =
-      findType(settings.dtype);
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      buildModel(context, model->config, model->weights, *model->source, build);
-  if (!module)
-    fail();
-
   CompileOptions options;
   options.target.cpuLevels = settings.levels;
   options.target.cudaArchs = settings.cudaArchs;
@@ -78,6 +69,18 @@ void weft::e2e::compileModel(const fs::path &checkpoint,
     options.target.cpuLevels.push_back(getHostCpuLevel().name.str());
   options.fuse = settings.fuse;
   options.batchInvariant = settings.batchInvariant;
+  options.sample = settings.sample;
+
+  BuildOptions build;
+  build.name = model->name;
+  build.samples = options.samplesInPlan();
+  build.activationType = build.cacheType = build.weightType =
+      findType(settings.dtype);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      buildModel(context, model->config, model->weights, *model->source, build);
+  if (!module)
+    fail();
+
   ArtifactOptions output;
   output.path = artifact.string();
   output.keepIr = settings.keepIr;

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct CompileSettings {
   bool batchInvariant = false;
   int64_t context = 0; ///< 0: the model's.
   bool keepIr = false;
+  std::optional<bool> sample = {}; ///< As in CompileOptions.
 };
 
 /// Names of the CPU levels that this machine can run, lowest first.

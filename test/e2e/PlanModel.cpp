@@ -64,20 +64,30 @@ PlanModel::computeLogits(std::span<const std::vector<int32_t>> texts) {
 std::vector<int32_t> PlanModel::generateGreedily(std::span<const int32_t> ids,
                                                  int64_t count) {
   std::vector<int32_t> prompt(ids.begin(), ids.end());
-  return generateTogether(std::span(&prompt, 1), count).front().ids;
+  rt::GenerationOptions options;
+  options.maxTokens = count;
+  return generate(std::span(&prompt, 1), options).front().ids;
 }
 
 std::vector<rt::GenerationResult>
 PlanModel::generateTogether(std::span<const std::vector<int32_t>> prompts,
                             int64_t count) {
+  rt::GenerationOptions options;
+  options.maxTokens = count;
+  options.logProbabilities = true;
+  return generate(prompts, options);
+}
+
+std::vector<rt::GenerationResult>
+PlanModel::generate(std::span<const std::vector<int32_t>> prompts,
+                    rt::GenerationOptions options) {
+  options.ignoreEos = true;
   rt::Generator &generator = getGenerator();
   std::vector<rt::GenerationRequest> requests;
   for (const std::vector<int32_t> &prompt : prompts) {
     rt::GenerationRequest &request = requests.emplace_back();
     request.sequence = generator.addSequence();
-    request.options.maxTokens = count;
-    request.options.ignoreEos = true;
-    request.options.logProbabilities = true;
+    request.options = options;
     check(generator.append(request.sequence, prompt));
   }
   std::vector<rt::GenerationResult> results =

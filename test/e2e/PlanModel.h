@@ -40,6 +40,11 @@ public:
   std::vector<rt::GenerationResult>
   generateTogether(std::span<const std::vector<int32_t>> prompts,
                    int64_t count);
+  /// What `options` ask for behind each prompt; end-of-sequence ids do not end
+  /// it. Without log probabilities the plan chooses ids if it can.
+  std::vector<rt::GenerationResult>
+  generate(std::span<const std::vector<int32_t>> prompts,
+           rt::GenerationOptions options);
   /// The greedy text behind a prompt, at most `count` tokens.
   std::string continueText(std::string_view prompt, int64_t count);
   /// Mean loss in nats per token over windows that each predict `window` ids.

@@ -2,6 +2,7 @@
 // the recorded prompts with the recorded text, whoever runs it.
 
 #include "test/e2e/Stories.h"
+#include "test/e2e/CompileModel.h"
 #include "test/e2e/PlanModel.h"
 #include "test/reference/Scratch.h"
 #include "test/runtime/Support/RunCommand.h"
@@ -56,6 +57,43 @@ TEST_F(Stories260K, FirstLogitsAndGreedyIdsEqualTheRecordedOnes) {
                   story.firstLogits[i], 1e-4);
     EXPECT_EQ(model.generateGreedily(*ids, int64_t(story.ids.size())),
               story.ids);
+  }
+}
+
+// A plan that chooses ids gives the recorded text, and the texts that the
+// host's sampler draws, alone and in a batch.
+TEST_F(Stories260K, ThePlanChoosesTheSameIds) {
+  CompileSettings settings;
+  settings.sample = true;
+  const std::string path = (scratch->path / "sampling.weft").string();
+  compileModel(WEFT_SOURCE_DIR "/models/stories260k", path, settings);
+  PlanModel chooser(path, {.sequences = 3}), host(plan(), {.sequences = 3});
+  ASSERT_EQ(chooser.getModel().getPlan().entries[0].commands.back().label,
+            "sample");
+  std::vector<std::vector<int32_t>> prompts;
+  for (const Story &story : stories) {
+    prompts.push_back(story.promptIds);
+    EXPECT_EQ(
+        chooser.generateGreedily(story.promptIds, int64_t(story.ids.size())),
+        story.ids);
+  }
+  const rt::SamplingOptions samplings[] = {
+      {.temperature = 1, .seed = 1},
+      {.temperature = 0.8, .topK = 40, .topP = 0.9, .seed = 2},
+      {.temperature = 1.5, .minP = 0.05, .repetitionPenalty = 1.2, .seed = 3},
+      {.frequencyPenalty = 0.5, .logitBias = {{13, -5}}}};
+  for (const rt::SamplingOptions &sampling : samplings) {
+    rt::GenerationOptions options;
+    options.sampling = sampling;
+    options.maxTokens = 60;
+    auto expected = host.generate(prompts, options);
+    auto together = chooser.generate(prompts, options);
+    for (size_t i = 0; i < prompts.size(); ++i) {
+      EXPECT_EQ(together[i].ids, expected[i].ids);
+      EXPECT_EQ(
+          chooser.generate(std::span(prompts).subspan(i, 1), options)[0].ids,
+          together[i].ids);
+    }
   }
 }
 

@@ -64,6 +64,12 @@ ModelOptions::ModelOptions(cl::OptionCategory &category)
                               "else its step computes (slower for few "
                               "sequences)"),
                      cl::cat(category)),
+      sampling("sampling",
+               cl::desc("Where ids are chosen by their logits: plan (the step "
+                        "of a decoder gives ids too) or host (the runtime "
+                        "reads the logits; default: plan for GPUs, host for "
+                        "CPUs)"),
+               cl::value_desc("place"), cl::cat(category)),
       followLinks("follow-links",
                   cl::desc("Open symbolic links in the checkpoint"),
                   cl::cat(category)),
@@ -93,6 +99,12 @@ llvm::Expected<CompileOptions> ModelOptions::getCompileOptions() const {
   options.target = std::move(*parsed);
   options.fuse = !noFuse;
   options.batchInvariant = batchInvariant;
+  if (sampling.getNumOccurrences()) {
+    if (sampling != "plan" && sampling != "host")
+      return llvm::createStringError("unknown --sampling '" + sampling +
+                                     "'; expected plan or host");
+    options.sample = sampling == "plan";
+  }
   return options;
 }
 
@@ -120,10 +132,11 @@ ModelOptions::import(llvm::StringRef tool, llvm::StringRef path,
 }
 
 mlir::OwningOpRef<mlir::ModuleOp>
-ModelOptions::build(mlir::MLIRContext &mlirContext,
-                    const ImportedModel &model) const {
+ModelOptions::build(mlir::MLIRContext &mlirContext, const ImportedModel &model,
+                    const CompileOptions &compile) const {
   BuildOptions options;
   options.name = model.name;
+  options.samples = compile.samplesInPlan();
   if (!dtype.empty())
     options.activationType = options.cacheType = options.weightType =
         parseType(dtype);

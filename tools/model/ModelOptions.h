@@ -40,7 +40,9 @@ public:
   llvm::cl::opt<uint64_t> seed;
   llvm::cl::opt<std::string> dtype;
   llvm::cl::opt<int64_t> context;
-  llvm::cl::opt<bool> noFuse, batchInvariant, followLinks;
+  llvm::cl::opt<bool> noFuse, batchInvariant;
+  llvm::cl::opt<std::string> sampling;
+  llvm::cl::opt<bool> followLinks;
   llvm::cl::list<std::string> ignoreKeys;
 
   /// What the options ask of the compiler; an error is a wrong command line.
@@ -52,9 +54,11 @@ public:
                                       llvm::StringRef path,
                                       llvm::StringRef report = "") const;
 
-  /// The model as it was imported, in the asked element type.
+  /// The model as it was imported, in the asked element type; `options` are
+  /// those of getCompileOptions.
   mlir::OwningOpRef<mlir::ModuleOp> build(mlir::MLIRContext &context,
-                                          const ImportedModel &model) const;
+                                          const ImportedModel &model,
+                                          const CompileOptions &options) const;
 };
 
 } // namespace weft::tools

@@ -335,7 +335,7 @@ rt::Result<std::vector<NamedTensor>> CommandChecker::runStep() {
     // The executor does not write to inputs.
     in.push_back({buffer.name,
                   {const_cast<int32_t *>(it->second.values.data()),
-                   rt::DType::I32, it->second.shape}});
+                   buffer.dtype, it->second.shape}});
   }
   std::vector<NamedTensor> outputs;
   Operation *terminator = fused.getBody().front().getTerminator();

@@ -5,6 +5,7 @@
 #include "runtime/Llm/StepBuilder.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 using namespace weft;
@@ -32,16 +33,22 @@ static Step makeEncoderStep(std::span<const int32_t> ids) {
 static Step makeDecoderStep(const rt::StepInputs &inputs, int64_t cacheBlocks) {
   Step step;
   for (const rt::StepInputField &field : rt::getStepInputFields()) {
-    const std::vector<int32_t> &values = inputs.*field.values;
-    std::vector<int64_t> shape = {int64_t(values.size())};
-    if (field.rank == 2)
-      shape = {int64_t(inputs.contextLengths.size()), inputs.tableWidth};
+    const std::array<int64_t, 2> sizes = field.getShape(inputs);
+    std::vector<int64_t> shape(sizes.begin(), sizes.begin() + field.getRank());
+    int64_t count = 1;
+    for (int64_t size : shape)
+      count *= size;
+    std::vector<int32_t> values(count);
+    if (count != 0)
+      std::memcpy(values.data(), field.getData(inputs),
+                  count * sizeof(int32_t));
     step.inputs[std::string(field.name)] = {values, shape};
   }
   step.symbols["tokens"] = int64_t(inputs.tokens.size());
   step.symbols["sequences"] = int64_t(inputs.contextLengths.size());
   step.symbols["logits"] = int64_t(inputs.logitRows.size());
   step.symbols["table_width"] = inputs.tableWidth;
+  step.symbols["adjustments"] = int64_t(inputs.adjustmentPlaces.size() / 2);
   step.symbols["cache_blocks"] = cacheBlocks;
   return step;
 }
@@ -75,8 +82,15 @@ weft::bisect::makeSteps(const rt::ModelMeta &meta, std::span<const int32_t> ids,
   rt::SequencePiece piece;
   piece.sequence = cache->addSequence();
   piece.logits = rt::SequencePiece::Logits::All;
+  // Of the last row of a step: the largest of changed logits.
+  rt::RowSampling sampling;
+  sampling.ids = int32_t(meta.vocabularySize);
+  const rt::LogitAdjustment adjustments[] = {{ids.back(), 1.25f, -0.5f}};
+  piece.sampling = &sampling;
+  piece.adjustments = adjustments;
   piece.ropeChoice = meta.ropeSwitchLength && length > *meta.ropeSwitchLength;
-  rt::StepBuilder builder(/*hasRopeChoice=*/true, /*leastLogits=*/1);
+  rt::StepBuilder builder(/*hasRopeChoice=*/true, /*leastLogits=*/1,
+                          /*widestTable=*/0, /*samples=*/true);
   std::vector<Step> steps;
   int64_t prompt = std::max<int64_t>(1, length - singles);
   for (int64_t begin = 0, count = prompt; begin < length;

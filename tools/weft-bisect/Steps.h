@@ -16,7 +16,7 @@ namespace weft::bisect {
 /// One run of the entry.
 struct Step {
   struct Input {
-    std::vector<int32_t> values;
+    std::vector<int32_t> values; ///< Bits, where the type is f32.
     std::vector<int64_t> shape;
   };
   std::map<std::string, Input, std::less<>> inputs; ///< By name.

@@ -265,7 +265,7 @@ int run() {
       modelOptions.import(toolName, modelOptions.input);
   if (!model)
     return tools::exitDiagnosed;
-  OwningOpRef<ModuleOp> module = modelOptions.build(context, *model);
+  OwningOpRef<ModuleOp> module = modelOptions.build(context, *model, *options);
   if (!module)
     return tools::exitDiagnosed;
 

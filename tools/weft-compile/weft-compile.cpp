@@ -243,7 +243,7 @@ int run() {
     if (!module)
       return tools::exitDiagnosed;
   } else {
-    module = modelOptions.build(mlirContext, *model);
+    module = modelOptions.build(mlirContext, *model, *options);
     if (!module)
       return tools::exitDiagnosed;
   }

@@ -439,7 +439,9 @@ LogicalResult SourcePrinter::printWhile(scf::WhileOp op) {
   auto after = op.getAfterArguments();
   for (auto [i, result] : llvm::enumerate(op.getResults())) {
     if (plain) {
-      names[result] = names[after[i]] = state[i];
+      // Apart: an insertion moves what a reference into the table refers to.
+      names[after[i]] = state[i];
+      names[result] = state[i];
       continue;
     }
     std::string name = nameValue(result, "passed");

@@ -124,6 +124,26 @@ TEST(BuildModel, StepHasTheDocumentedInterface) {
               entry.getArgAttr(i + 8, "weft.state"));
 }
 
+TEST(BuildModel, StepThatChoosesIdsHasTheDocumentedInterface) {
+  auto built = build("llama", {.samples = true, .name = ""});
+  FuncOp entry = built->getEntry();
+  auto nameOf = [&](unsigned i) {
+    return entry.getArgAttrOfType<mlir::StringAttr>(i, "weft.name").str();
+  };
+  EXPECT_THAT((std::vector{nameOf(8), nameOf(9), nameOf(10), nameOf(11)}),
+              testing::ElementsAre("sampling_counts", "sampling_options",
+                                   "adjustment_places", "adjustment_values"));
+  for (auto [result, name] : {std::pair(0, "logits"), {1, "ids"}})
+    EXPECT_EQ(
+        entry.getResultAttrOfType<mlir::StringAttr>(result, "weft.name").str(),
+        name);
+  for (unsigned i = 0; i < 4; ++i)
+    EXPECT_EQ(entry.getResultAttr(i + 2, "weft.state"),
+              entry.getArgAttr(i + 12, "weft.state"));
+  EXPECT_EQ(built->getOps<SampleOp>().size(), 1u);
+  EXPECT_THAT(built->print(), HasSubstr("weft.symbols = [\"adjustments\"]"));
+}
+
 TEST(BuildModel, EncodeHasTheDocumentedInterface) {
   auto built = build("bert");
   FuncOp entry = built->getEntry();

@@ -220,7 +220,7 @@ func.func @f(%x: memref<4x8xf32>, %t: tensor<8xf32>, %i: index) {
 // -----
 
 func.func @f(%n: index) {
-  // expected-error @below {{expected add, max or softmax, found 'product'}}
+  // expected-error @below {{expected add, max, softmax, add_max or argmax, found 'product'}}
   tile.fold %i = %n to %n step %n merge product init () {
   }
   return
@@ -439,5 +439,41 @@ tile.program @p symbols [] grid [] {
 func.func @f(%x: memref<16x32xbf16, #tile.fragments>, %i: index) {
   // expected-error @below {{tile dimensions must walk different dimensions of the view}}
   %0 = tile.load %x[%i, %i] dims [1, 1] : memref<16x32xbf16, #tile.fragments> -> tensor<4x4xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<1x2xf32>) {
+  // expected-error @below {{takes the number of a tile with one element of its type, found 'tensor<1x2xf32>' and 'f32'}}
+  %0 = tile.extract %a : tensor<1x2xf32> -> f32
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<1x1xi32>) {
+  // expected-error @below {{takes the number of a tile with one element of its type, found 'tensor<1x1xi32>' and 'f32'}}
+  %0 = tile.extract %a : tensor<1x1xi32> -> f32
+  return
+}
+
+// -----
+
+func.func @f(%n: index, %t: tensor<8xf32>) {
+  // expected-error @below {{an add_max state has as many sums as maxima}}
+  %0 = tile.fold %i = %n to %n step %n merge add_max init (%s = %t : tensor<8xf32>) {
+    tile.yield %s : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @f(%n: index, %t: tensor<8xf32>) {
+  // expected-error @below {{an argmax state is a value and a number}}
+  %0 = tile.fold %i = %n to %n step %n merge argmax init (%s = %t : tensor<8xf32>) {
+    tile.yield %s : tensor<8xf32>
+  }
   return
 }

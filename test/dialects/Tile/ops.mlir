@@ -81,6 +81,9 @@ func.func @compute(%a: tensor<6x8xf32>, %b: tensor<8x64xf32>, %p: tensor<8x64x1x
   %4 = tile.reduce add %3 : tensor<6x64xf32> -> tensor<6x1xf32>
   // CHECK: tile.reduce max %{{.*}} : tensor<6x64xf32> -> tensor<6x1xf32>
   %5 = tile.reduce max %3 : tensor<6x64xf32> -> tensor<6x1xf32>
+  // CHECK: tile.extract %{{.*}} : tensor<1x1xf32> -> f32
+  %one = tile.splat %f : f32 -> tensor<1x1xf32>
+  %number = tile.extract %one : tensor<1x1xf32> -> f32
   // CHECK: tile.broadcast %{{.*}} : tensor<6x1xf32> -> tensor<6x64xf32>
   %6 = tile.broadcast %4 : tensor<6x1xf32> -> tensor<6x64xf32>
   // CHECK: tile.splat %{{.*}} : f32 -> tensor<1x64xf32>

@@ -203,3 +203,18 @@ TEST_F(CostTest, Experts) {
                    " tensor<?x2xf32>) -> tensor<?x64xf32>"),
             Cost("256*tokens", "776*tokens"));
 }
+
+TEST_F(CostTest, Sampling) {
+  EXPECT_EQ(costOf(tokens("x", "64xf32") + ", " + tokens("p", "2xi32") + ", " +
+                       tokens("v", "2xf32"),
+                   "%y = weft.adjust_logits %x, %p, %v : tensor<?x64xf32>,"
+                   " tensor<?x2xi32>, tensor<?x2xf32>"),
+            // An entry of 16 bytes changes 4 bytes.
+            Cost("3*tokens", "24*tokens"));
+  EXPECT_EQ(costOf(tokens("x", "64xf32") + ", " + tokens("c", "2xi32") + ", " +
+                       tokens("o", "4xf32"),
+                   "%y = weft.sample %x, %c, %o : tensor<?x64xf32>,"
+                   " tensor<?x2xi32>, tensor<?x4xf32> -> tensor<?xi32>"),
+            // 256 + 8 + 16 + 4
+            Cost("64*tokens", "284*tokens"));
+}

@@ -653,6 +653,86 @@ func.func @f(%x: tensor<?x2x4xf32>, %w: tensor<?x2xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<2x?xf32>, %p: tensor<?x2xi32>, %v: tensor<?x2xf32>) {
+  // expected-error @below {{number of ids must be static}}
+  %y = weft.adjust_logits %x, %p, %v : tensor<2x?xf32>, tensor<?x2xi32>, tensor<?x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xf32>, %p: tensor<3x2xi32>, %v: tensor<4x2xf32>) {
+  // expected-error @below {{number of values is 4, expected 3}}
+  %y = weft.adjust_logits %x, %p, %v : tensor<2x8xf32>, tensor<3x2xi32>, tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xf32>, %p: tensor<?x3xi32>, %v: tensor<?x2xf32>) {
+  // expected-error @below {{columns of places is 3, expected 2}}
+  %y = weft.adjust_logits %x, %p, %v : tensor<2x8xf32>, tensor<?x3xi32>, tensor<?x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xf32>, %p: tensor<?x2xi32>, %v: tensor<?x1xf32>) {
+  // expected-error @below {{columns of values is 1, expected 2}}
+  %y = weft.adjust_logits %x, %p, %v : tensor<2x8xf32>, tensor<?x2xi32>, tensor<?x1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x?xf32>, %c: tensor<2x2xi32>, %o: tensor<2x4xf32>) {
+  // expected-error @below {{number of ids must be static}}
+  %y = weft.sample %x, %c, %o : tensor<2x?xf32>, tensor<2x2xi32>, tensor<2x4xf32> -> tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xf32>, %c: tensor<3x2xi32>, %o: tensor<2x4xf32>) {
+  // expected-error @below {{number of rows of counts is 3, expected 2}}
+  %y = weft.sample %x, %c, %o : tensor<2x8xf32>, tensor<3x2xi32>, tensor<2x4xf32> -> tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xf32>, %c: tensor<2x2xi32>, %o: tensor<3x4xf32>) {
+  // expected-error @below {{number of rows of options is 3, expected 2}}
+  %y = weft.sample %x, %c, %o : tensor<2x8xf32>, tensor<2x2xi32>, tensor<3x4xf32> -> tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xf32>, %c: tensor<2x2xi32>, %o: tensor<2x4xf32>) {
+  // expected-error @below {{number of result rows is 3, expected 2}}
+  %y = weft.sample %x, %c, %o : tensor<2x8xf32>, tensor<2x2xi32>, tensor<2x4xf32> -> tensor<3xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xf32>, %c: tensor<2x1xi32>, %o: tensor<2x4xf32>) {
+  // expected-error @below {{columns of counts is 1, expected 2}}
+  %y = weft.sample %x, %c, %o : tensor<2x8xf32>, tensor<2x1xi32>, tensor<2x4xf32> -> tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xf32>, %c: tensor<2x2xi32>, %o: tensor<2x5xf32>) {
+  // expected-error @below {{columns of options is 5, expected 4}}
+  %y = weft.sample %x, %c, %o : tensor<2x8xf32>, tensor<2x2xi32>, tensor<2x5xf32> -> tensor<2xi32>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<4xf32>) {
   // expected-error @below {{block arguments must have the operands' types}}
   "weft.dispatch"(%x) <{label = "d"}> ({

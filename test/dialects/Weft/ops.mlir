@@ -141,6 +141,21 @@ func.func @experts(%logits: tensor<?x8xf32>, %x: tensor<?x64xf32>, %up: tensor<8
   return %z : tensor<?x64xf32>
 }
 
+// CHECK-LABEL: func.func @sampling
+// DECOMPOSED-LABEL: func.func @sampling
+func.func @sampling(%x: tensor<?x512xf32>, %places: tensor<?x2xi32>, %values: tensor<?x2xf32>, %counts: tensor<?x2xi32>, %options: tensor<?x4xf32>) -> tensor<?xi32> {
+  // CHECK: weft.adjust_logits %{{.*}}, %{{.*}}, %{{.*}} : tensor<?x512xf32>, tensor<?x2xi32>, tensor<?x2xf32>
+  // DECOMPOSED: scf.for
+  // DECOMPOSED:   tensor.insert
+  %y = weft.adjust_logits %x, %places, %values
+      : tensor<?x512xf32>, tensor<?x2xi32>, tensor<?x2xf32>
+  // CHECK: weft.sample %{{.*}}, %{{.*}}, %{{.*}} : tensor<?x512xf32>, tensor<?x2xi32>, tensor<?x4xf32> -> tensor<?xi32>
+  // DECOMPOSED: linalg.generic
+  %ids = weft.sample %y, %counts, %options
+      : tensor<?x512xf32>, tensor<?x2xi32>, tensor<?x4xf32> -> tensor<?xi32>
+  return %ids : tensor<?xi32>
+}
+
 // The body of a dispatch is decomposed in place.
 // CHECK-LABEL: func.func @dispatch
 // DECOMPOSED-LABEL: func.func @dispatch

@@ -62,6 +62,18 @@ func.func @attention(%q: tensor<?x8x64xf32>, %k: tensor<?x4x64xf32>, %v: tensor<
   return %o : tensor<?x8x64xf32>
 }
 
+// Rows of logits may be split.
+// CHECK-LABEL: func.func @sample
+func.func @sample(%x: tensor<?x512xf32>, %counts: tensor<?x2xi32>, %options: tensor<?x4xf32>) -> tensor<?xi32> {
+  %rows = shard.sharding @devices split_axes = [[0]] : !shard.sharding
+  %xs = shard.shard %x to %rows annotate_for_users : tensor<?x512xf32>
+  // CHECK: %[[I:.*]] = weft.sample
+  // CHECK-NEXT: %[[S0:.*]] = shard.sharding @devices split_axes = {{\[\[0\]\]}}
+  // CHECK-NEXT: shard.shard %[[I]] to %[[S0]]
+  %ids = weft.sample %xs, %counts, %options : tensor<?x512xf32>, tensor<?x2xi32>, tensor<?x4xf32> -> tensor<?xi32>
+  return %ids : tensor<?xi32>
+}
+
 // A table split by columns gives rows split by columns; experts may be split.
 // CHECK-LABEL: func.func @embed_and_experts
 func.func @embed_and_experts(%ids: tensor<?xi32>, %t: tensor<512x64xf32>, %experts: tensor<?x2xi32>, %weights: tensor<?x2xf32>,

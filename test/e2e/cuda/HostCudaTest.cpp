@@ -46,6 +46,19 @@ TEST(HostCuda, TheBundledModelWritesTheRecordedText) {
   int64_t count = std::min<int64_t>(70, int64_t(first.ids.size()));
   EXPECT_EQ(model.generateGreedily(first.promptIds, count),
             std::vector<int32_t>(first.ids.begin(), first.ids.begin() + count));
+  // Drawn on the GPU as on a CPU's host.
+  PlanModel onCpu(
+      plans().compile("stories-cpu", WEFT_SOURCE_DIR "/models/stories260k"));
+  rt::GenerationOptions drawn;
+  drawn.maxTokens = 12;
+  drawn.sampling = {.temperature = 1,
+                    .topK = 50,
+                    .topP = 0.95,
+                    .repetitionPenalty = 1.2,
+                    .seed = 7};
+  const std::vector<int32_t> prompts[] = {first.promptIds};
+  EXPECT_EQ(model.generate(prompts, drawn)[0].ids,
+            onCpu.generate(prompts, drawn)[0].ids);
   // All at once: the most likely token behind each one is the next.
   for (const Story &story : stories) {
     std::vector<int32_t> ids = story.promptIds;

@@ -138,3 +138,40 @@ func.func @head_norm(%x: tensor<?x4x16xf32> {weft.name = "x", weft.symbols = ["t
   }
   return %0 : tensor<?x4x16xf32>
 }
+
+// -----
+
+// An adjustment is an item that changes one logit in place. Sampling: an item
+// is a row; the largest logit and where it is are a fold; only what is drawn
+// searches for cuts (a loop for top-k, one for top-p) and walks.
+
+// CHECK-LABEL: tile.program @adjust_logits
+//  CHECK-SAME:   grid [#tile.extent<"rows", 1>]
+//       CHECK:   %[[ROW:.*]] = memref.load
+//       CHECK:   scf.if
+//       CHECK:     tile.store %{{.*}} : tensor<1x1xf32>, memref<?x512xf32>
+// CHECK-LABEL: tile.program @sample
+//  CHECK-SAME:   grid [#tile.extent<"rows", 1>]
+//       CHECK:   tile.fold {{.*}} merge argmax init
+//       CHECK:   scf.if
+//       CHECK:     scf.while
+//       CHECK:       tile.fold {{.*}} merge add_max init
+//       CHECK:     scf.while
+//       CHECK:     tile.fold {{.*}} merge add init
+//       CHECK:   tile.store %{{.*}} : tensor<1xi32>, memref<?xi32>
+// CHECK-LABEL: func @sampling
+//       CHECK:   tile.launch @adjust_logits "adjust"(%{{.*}}) tied [0]
+//       CHECK:   tile.launch @sample "sample"
+func.func @sampling(%x: tensor<?x512xf32> {weft.name = "x", weft.symbols = ["logits"]},
+    %p: tensor<?x2xi32> {weft.name = "p", weft.symbols = ["adjustments"]}, %v: tensor<?x2xf32> {weft.name = "v", weft.symbols = ["adjustments"]},
+    %c: tensor<?x2xi32> {weft.name = "c", weft.symbols = ["logits"]}, %o: tensor<?x4xf32> {weft.name = "o", weft.symbols = ["logits"]}) -> (tensor<?x512xf32>, tensor<?xi32>) {
+  %0 = weft.dispatch "adjust" (%a = %x : tensor<?x512xf32>, %b = %p : tensor<?x2xi32>, %d = %v : tensor<?x2xf32>) -> (tensor<?x512xf32>) {
+    %2 = weft.adjust_logits %a, %b, %d : tensor<?x512xf32>, tensor<?x2xi32>, tensor<?x2xf32>
+    weft.yield %2 : tensor<?x512xf32>
+  }
+  %1 = weft.dispatch "sample" (%a = %0 : tensor<?x512xf32>, %b = %c : tensor<?x2xi32>, %d = %o : tensor<?x4xf32>) -> (tensor<?xi32>) {
+    %2 = weft.sample %a, %b, %d : tensor<?x512xf32>, tensor<?x2xi32>, tensor<?x4xf32> -> tensor<?xi32>
+    weft.yield %2 : tensor<?xi32>
+  }
+  return %0, %1 : tensor<?x512xf32>, tensor<?xi32>
+}

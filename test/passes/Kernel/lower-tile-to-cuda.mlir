@@ -305,3 +305,27 @@ tile.program @packed symbols ["rows"] grid [#tile.extent<"rows", 1>] {
     tile.return
   }
 }
+
+// -----
+
+// A number of a tile decides about control flow: the same in all threads.
+
+// CHECK-LABEL: cuda.kernel @extract
+//       CHECK:   cuda.shuffle_xor
+//       CHECK:   %[[SUM:.*]] = arith.addf
+//       CHECK:   arith.cmpf olt, %{{.*}}, %{{.*}} : f32
+//       CHECK:   scf.if
+tile.program @extract symbols ["rows"] grid [#tile.extent<"rows", 1>] {
+  tile.kernel @a level "sm_80" (%x: memref<?x128xf32>, %y: memref<?x128xf32>) symbols (%rows) item (%i) {
+    %zero = arith.constant 0 : index
+    %limit = arith.constant 1.0 : f32
+    %a = tile.load %x[%i, %zero] : memref<?x128xf32> -> tensor<1x128xf32>
+    %s = tile.reduce add %a : tensor<1x128xf32> -> tensor<1x1xf32>
+    %n = tile.extract %s : tensor<1x1xf32> -> f32
+    %c = arith.cmpf olt, %n, %limit : f32
+    scf.if %c {
+      tile.store %a, %y[%i, %zero] : tensor<1x128xf32>, memref<?x128xf32>
+    }
+    tile.return
+  }
+}

@@ -107,3 +107,26 @@ tile.program @tail symbols ["rows"] grid [#tile.extent<"1", 1>] {
     tile.return
   }
 }
+
+// -----
+
+// A number of a tile decides about control flow.
+
+// CHECK-LABEL: module @"extract.x86-64-v3"
+//       CHECK:   %[[SUM:.*]] = vector.extract %{{.*}}[0] : f32 from vector<1xf32>
+//       CHECK:   arith.cmpf olt, %[[SUM]], %{{.*}} : f32
+//       CHECK:   scf.if
+tile.program @extract symbols ["rows"] grid [#tile.extent<"rows", 1>] {
+  tile.kernel @v3 level "x86-64-v3" (%x: memref<?x16xf32>, %y: memref<?x16xf32>) symbols (%rows) item (%i) {
+    %zero = arith.constant 0 : index
+    %limit = arith.constant 1.0 : f32
+    %a = tile.load %x[%i, %zero] : memref<?x16xf32> -> tensor<1x16xf32>
+    %s = tile.reduce add %a : tensor<1x16xf32> -> tensor<1x1xf32>
+    %n = tile.extract %s : tensor<1x1xf32> -> f32
+    %c = arith.cmpf olt, %n, %limit : f32
+    scf.if %c {
+      tile.store %a, %y[%i, %zero] : tensor<1x16xf32>, memref<?x16xf32>
+    }
+    tile.return
+  }
+}

@@ -45,3 +45,27 @@ func.func @swapped(%a: tensor<?x64xf32> {weft.state = "a", weft.symbols = ["bloc
   %0 = tile.launch @append "append"(%a) tied [0] symbols ["1"] sizes [["blocks", "64"]] : (tensor<?x64xf32>) -> tensor<?x64xf32>
   return %0 : tensor<?x64xf32>
 }
+
+// -----
+
+// An input of the caller is not changed.
+
+tile.program @append symbols ["rows"] grid [#tile.extent<"rows", 1>] {
+}
+// expected-error @+1 {{output "y" must be a result of a launch that is returned once}}
+func.func @changes_its_input(%x: tensor<?x64xf32> {weft.name = "x", weft.symbols = ["tokens"]}) -> (tensor<?x64xf32> {weft.name = "y"}) {
+  %0 = tile.launch @append "append"(%x) tied [0] symbols ["1"] sizes [["tokens", "64"]] : (tensor<?x64xf32>) -> tensor<?x64xf32>
+  return %0 : tensor<?x64xf32>
+}
+
+// -----
+
+tile.program @append symbols ["rows"] grid [#tile.extent<"rows", 1>] {
+}
+func.func @read_later(%x: tensor<?x64xf32> {weft.name = "x", weft.symbols = ["tokens"]}) -> (tensor<?x64xf32> {weft.name = "y"}) {
+  %0 = tile.launch @append "made"(%x) tied [-1] symbols ["1"] sizes [["tokens", "64"]] : (tensor<?x64xf32>) -> tensor<?x64xf32>
+  // expected-error @+1 {{changes in place what a later operation reads}}
+  %1 = tile.launch @append "changed"(%0) tied [0] symbols ["1"] sizes [["tokens", "64"]] : (tensor<?x64xf32>) -> tensor<?x64xf32>
+  %2 = tile.launch @append "reader"(%0) tied [-1] symbols ["1"] sizes [["tokens", "64"]] : (tensor<?x64xf32>) -> tensor<?x64xf32>
+  return %1 : tensor<?x64xf32>
+}

@@ -28,3 +28,15 @@ func.func @step(%x: tensor<?x64xf32> {weft.name = "x", weft.symbols = ["tokens"]
   %2 = tile.launch @append "append"(%s, %0) tied [0] symbols ["tokens"] sizes [["blocks", "64"]] : (tensor<?x64xf32>, tensor<?x64xf32>) -> tensor<?x64xf32>
   return %1, %2 : tensor<?x64xf32>, tensor<?x64xf32>
 }
+
+// An output that a launch changes in place is the buffer that it was made in.
+
+// CHECK-LABEL: plan.entry @changed
+//       CHECK:   %[[Y:.*]] = plan.buffer output "y"
+//       CHECK:   plan.launch @norm "made"(%{{.*}}, %[[Y]]) inputs 1
+//       CHECK:   plan.launch @append "changed"(%[[Y]]) inputs 1
+func.func @changed(%x: tensor<?x64xf32> {weft.name = "x", weft.symbols = ["tokens"]}) -> (tensor<?x64xf32> {weft.name = "y"}) {
+  %0 = tile.launch @norm "made"(%x) tied [-1] symbols ["tokens"] sizes [["tokens", "64"]] : (tensor<?x64xf32>) -> tensor<?x64xf32>
+  %1 = tile.launch @append "changed"(%0) tied [0] symbols ["tokens"] sizes [["tokens", "64"]] : (tensor<?x64xf32>) -> tensor<?x64xf32>
+  return %1 : tensor<?x64xf32>
+}

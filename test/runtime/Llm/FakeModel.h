@@ -12,6 +12,8 @@
 #include "runtime/Llm/ModelMeta.h"
 #include "runtime/Llm/StepRunner.h"
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <set>
 #include <vector>
@@ -45,7 +47,8 @@ public:
   StepLimits getLimits() const override { return limits; }
   int64_t getVocabularySize() const override { return vocabulary; }
 
-  Status run(const StepInputs &in, std::span<float> logits) override {
+  Status run(const StepInputs &in, const StepOutputs &outputs) override {
+    std::span<float> logits = outputs.logits;
     ++steps;
     if (failAtStep == steps)
       return Status::internal("the fake model was told to fail");
@@ -65,6 +68,8 @@ public:
       if (changeLogits)
         changeLogits(context, out);
     }
+    if (limits.samples)
+      sample(in, outputs);
     tokensRun += int64_t(in.tokens.size());
     largestStep = std::max(largestStep, int64_t(in.tokens.size()));
     return Status::ok();
@@ -97,7 +102,48 @@ public:
       row[v] = float(mix(hash + v) >> 40) * (8.0f / (1 << 24)) - 4.0f;
   }
 
+  /// With limits.samples: chooses ids, and spoils logits that nobody wants.
+  void sample(const StepInputs &in, const StepOutputs &outputs) {
+    std::span<float> logits = outputs.logits;
+    for (size_t i = 0; i < in.adjustmentPlaces.size(); i += 2) {
+      if (in.adjustmentPlaces[i] < 0)
+        continue;
+      float &x = logits[in.adjustmentPlaces[i] * vocabulary +
+                        in.adjustmentPlaces[i + 1]];
+      x = (x > 0 ? x / in.adjustmentValues[i] : x * in.adjustmentValues[i]) +
+          in.adjustmentValues[i + 1];
+      ++adjustments;
+    }
+    for (size_t r = 0; r < in.logitRows.size(); ++r) {
+      const int32_t ids = in.samplingCounts[2 * r + 1];
+      choices += ids > 1;
+      outputs.ids[r] = choose(logits.subspan(r * vocabulary, ids),
+                              &in.samplingOptions[4 * r]);
+    }
+    if (!outputs.wantsLogits)
+      std::ranges::fill(logits, NAN);
+  }
+
+  /// By temperature and uniform number alone: no cuts.
+  static int32_t choose(std::span<const float> logits, const float *options) {
+    auto bad =
+        std::ranges::find_if(logits, [](float x) { return !std::isfinite(x); });
+    if (bad != logits.end())
+      return int32_t(-1 - (bad - logits.begin()));
+    const float largest = *std::ranges::max_element(logits);
+    std::vector<double> sums;
+    for (float x : logits)
+      sums.push_back((sums.empty() ? 0 : sums.back()) +
+                     (options[0] == 0 ? double(x == largest)
+                                      : std::exp((double(x) - largest) /
+                                                 double(options[0]))));
+    return int32_t(std::ranges::upper_bound(sums, options[3] * sums.back()) -
+                   sums.begin());
+  }
+
   StepLimits limits;
+  /// Rows of which an id was chosen, and logits that were changed before.
+  int64_t choices = 0, adjustments = 0;
   int64_t steps = 0, tokensRun = 0, largestStep = 0, failAtStep = -1;
   /// Changes the logits that follow a context.
   std::function<void(std::span<const Entry>, std::span<float>)> changeLogits;
@@ -134,7 +180,8 @@ private:
                  in.ropeChoice.size() == (limits.hasRopeChoice ? tokens : 0) &&
                  int64_t(in.logitRows.size()) <= limits.logits &&
                  int64_t(in.logitRows.size()) >= limits.leastLogits &&
-                 logits.size() == in.logitRows.size() * vocabulary;
+                 logits.size() == in.logitRows.size() * vocabulary &&
+                 verifySampling(in);
     if (Status s = check(sizes, "sizes"); !s)
       return s;
     std::set<int32_t> slots;
@@ -154,6 +201,14 @@ private:
       }
     }
     return Status::ok();
+  }
+
+  bool verifySampling(const StepInputs &in) const {
+    const size_t rows = limits.samples ? in.logitRows.size() : 0;
+    return in.samplingCounts.size() == 2 * rows &&
+           in.samplingOptions.size() == 4 * rows &&
+           in.adjustmentPlaces.size() == in.adjustmentValues.size() &&
+           int64_t(in.adjustmentPlaces.size()) <= 2 * limits.adjustments;
   }
 
   int64_t vocabulary;

@@ -158,6 +158,69 @@ TEST_F(GeneratorTest, A33PenaltiesStayInTheirSequence) {
   }
 }
 
+// A model that chooses ids itself gives the texts that the host's sampler
+// gives.
+TEST_F(GeneratorTest, TextsAreTheSameWhoeverChooses) {
+  const std::vector<Ids> prompts = {{1}, kPrompt, {9, 9, 9, 2}};
+  const std::vector<SamplingOptions> samplings = {
+      {},
+      {.temperature = 1, .seed = 4},
+      {.temperature = 0.7, .repetitionPenalty = 2, .seed = 4},
+      {.presencePenalty = 2, .logitBias = {{7, 3}, {2, -1}, {7, 0.5}}}};
+  std::vector<Ids> texts;
+  for (bool samples : {false, true}) {
+    model.limits.samples = samples;
+    model.limits.adjustments = samples ? 512 : 0;
+    make({.samplableIds = 40});
+    size_t text = 0;
+    for (const SamplingOptions &sampling : samplings) {
+      GenerationOptions options;
+      options.sampling = sampling;
+      options.maxTokens = 12;
+      std::vector<GenerationRequest> requests;
+      for (const Ids &prompt : prompts)
+        requests.push_back({start(prompt), options, nullptr});
+      auto results = generator->generate(requests);
+      ASSERT_TRUE(results) << results.getStatus().getMessage();
+      for (const GenerationResult &result : *results) {
+        if (samples)
+          EXPECT_EQ(result.ids, texts[text++]);
+        else
+          texts.push_back(result.ids);
+      }
+    }
+  }
+  EXPECT_EQ(model.choices, 4 * 3 * 12);
+  EXPECT_GT(model.adjustments, 0);
+}
+
+// Log probabilities need logits that nothing has changed; many changes have no
+// place in a step. Others of the batch are not affected.
+TEST_F(GeneratorTest, TheHostChoosesWhereTheModelCannot) {
+  GenerationOptions plain, probabilities, penalties;
+  plain.maxTokens = probabilities.maxTokens = penalties.maxTokens = 10;
+  probabilities.logProbabilities = true;
+  penalties.sampling.repetitionPenalty = 3;
+  std::vector<std::vector<GenerationResult>> runs;
+  for (bool samples : {false, true}) {
+    model.limits.samples = samples;
+    model.limits.adjustments = samples ? 8 * 8 : 0; // 8 for each sequence.
+    make();
+    std::vector<GenerationRequest> requests = {
+        {start({1, 2}), plain, nullptr},
+        {start(kPrompt), probabilities, nullptr},
+        {start(kPrompt), penalties, nullptr}};
+    auto results = generator->generate(requests);
+    ASSERT_TRUE(results) << results.getStatus().getMessage();
+    runs.push_back(results.take());
+  }
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(runs[0][i].ids, runs[1][i].ids);
+  EXPECT_EQ(runs[0][1].logProbabilities, runs[1][1].logProbabilities);
+  // The prompt has 4 different ids; so 4 to 8 are few enough.
+  EXPECT_EQ(model.choices, 10 + 5);
+}
+
 // Prompt of 5 ids, generate 4, append 3, generate 4: the same as one run on
 // the 12 ids.
 TEST_F(GeneratorTest, A39SecondTurnEqualsAFreshRun) {
@@ -329,6 +392,26 @@ TEST_F(GeneratorTest, CallbackStopsAndCancels) {
   auto results = generator->generate(requests, &cancel);
   ASSERT_TRUE(results);
   EXPECT_EQ((*results)[0].reason, FinishReason::Cancelled);
+}
+
+TEST_F(GeneratorTest, ModelsReportLogitsThatAreNoNumbers) {
+  model.limits.samples = true;
+  model.changeLogits = [](std::span<const FakeModel::Entry> context,
+                          std::span<float> row) {
+    if (context[0].token == 9 && context.size() == 6)
+      row[11] = INFINITY;
+  };
+  make();
+  GenerationOptions options;
+  options.maxTokens = 8;
+  std::vector<GenerationRequest> requests = {
+      {start({9, 8, 7}), options, nullptr}, {start(kPrompt), options, nullptr}};
+  auto results = generator->generate(requests);
+  ASSERT_TRUE(results);
+  EXPECT_EQ((*results)[0].reason, FinishReason::Failed);
+  EXPECT_THAT((*results)[0].status.getMessage(),
+              HasSubstr("the logit of id 11 for position 6 is not a finite"));
+  EXPECT_EQ((*results)[1].ids, model.continueGreedily(kPrompt, 8));
 }
 
 TEST_F(GeneratorTest, LogitsThatAreNoNumbersFailOneRequest) {

@@ -155,6 +155,43 @@ TEST(StepBuilderTest, TablesAreAsWideAsTheNextPowerOfTwo) {
   }
 }
 
+TEST(StepBuilderTest, RowsSayHowTheirIdsAreChosen) {
+  Result<KvCache> cache = KvCache::create(8, 4);
+  SequenceId a = cache->addSequence(), b = cache->addSequence(),
+             c = cache->addSequence();
+  for (SequenceId id : {a, b, c})
+    ASSERT_TRUE(cache->append(id, 2));
+  std::vector<int32_t> tokens = {1, 2};
+  const RowSampling row = {40, 500, 0.5f, 0.75f, 0.25f, 0.125f};
+  const std::vector<LogitAdjustment> changes = {
+      {3, 2.0f, 0.5f}, {7, 1.0f, -1.0f}, {9, 4.0f, 0.0f}};
+  using Logits = SequencePiece::Logits;
+  std::vector<SequencePiece> pieces = {
+      {a, tokens, Logits::All, 0},
+      {b, tokens, Logits::None, 0, &row, changes},
+      {c, tokens, Logits::Last, 0, &row, changes}};
+  for (int64_t widest : {0, 8}) {
+    StepBuilder builder(false, 0, widest, /*samples=*/true);
+    for (int round = 0; round < 2; ++round) // Nothing is left of a step.
+      ASSERT_TRUE(builder.build(*cache, pieces));
+    const StepInputs &in = builder.getInputs();
+    EXPECT_THAT(in.samplingCounts, ElementsAre(0, 1, 0, 1, 40, 500));
+    EXPECT_THAT(in.samplingOptions,
+                ElementsAre(0, 1, 0, 0, 0, 1, 0, 0, 0.5, 0.75, 0.25, 0.125));
+    if (widest == 0) {
+      EXPECT_THAT(in.adjustmentPlaces, ElementsAre(2, 3, 2, 7, 2, 9));
+      EXPECT_THAT(in.adjustmentValues, ElementsAre(2, 0.5, 1, -1, 4, 0));
+    } else { // As many as the next power of two.
+      EXPECT_THAT(in.adjustmentPlaces, ElementsAre(2, 3, 2, 7, 2, 9, -1, -1));
+      EXPECT_EQ(in.adjustmentValues.size(), 8u);
+    }
+  }
+  StepBuilder none(false, 1, 8, true);
+  ASSERT_TRUE(none.build(*cache, std::span(pieces).subspan(1, 1)));
+  EXPECT_THAT(none.getInputs().samplingCounts, ElementsAre(0, 1));
+  EXPECT_TRUE(none.getInputs().adjustmentPlaces.empty());
+}
+
 TEST(StepBuilderTest, BadPiecesAreErrors) {
   Result<KvCache> cache = KvCache::create(8, 4);
   SequenceId a = cache->addSequence();

@@ -4,6 +4,7 @@
 
 #include "test/runtime/Llm/Support/ToyDecoder.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <gmock/gmock.h>
@@ -55,6 +56,55 @@ protected:
   std::unique_ptr<LanguageModel> model;
   std::unique_ptr<GenerationSession> session;
 };
+
+// What the entry has other than docs/architecture.md says is named.
+TEST_F(LanguageModelTest, StepsOfAnotherKindAreUnsupported) {
+  struct Case {
+    std::function<void(std::vector<Buffer> &)> edit;
+    std::string message;
+  };
+  auto find = [](std::vector<Buffer> &buffers,
+                 std::string_view name) -> Buffer & {
+    return *std::ranges::find(buffers, name, &Buffer::name);
+  };
+  auto add = [](BufferKind kind, const char *name, DType dtype,
+                std::vector<Expr> shape) {
+    return [=](std::vector<Buffer> &buffers) {
+      Buffer buffer;
+      buffer.name = name;
+      buffer.kind = kind;
+      buffer.dtype = dtype;
+      buffer.shape = shape;
+      buffers.push_back(buffer);
+    };
+  };
+  const Expr logits = Expr::symbol(3);
+  const Case cases[] = {
+      {[&](auto &buffers) { find(buffers, "positions").name = "places"; },
+       "has the unknown input 'places'"},
+      {[&](auto &buffers) { find(buffers, "positions").dtype = DType::F32; },
+       "the input 'positions' with another type or shape than i32 of rank 1"},
+      {add(BufferKind::Input, "sampling_options", DType::F32,
+           {logits, Expr::constant(3)}),
+       "the input 'sampling_options' with another type or shape than f32 of "
+       "rank 2 with 4 columns"},
+      {add(BufferKind::Output, "ids", DType::F32, {logits}),
+       "the output 'ids' where f32 'logits' [logits, vocabulary] and i32 "
+       "'ids' [logits] are expected"},
+      {add(BufferKind::Output, "ids", DType::I32, {logits}),
+       "the output 'ids' but lacks an input that says how they are chosen"}};
+  for (const Case &c : cases) {
+    toy::FileOptions file;
+    file.edit = [&](Plan &plan) { c.edit(plan.entries[0].buffers); };
+    Status written = toy::writeFile(path, file);
+    ASSERT_TRUE(written) << written.getMessage();
+    auto opened = LanguageModel::open(path, 1);
+    ASSERT_TRUE(opened) << opened.getStatus().getMessage();
+    auto made = (*opened)->createSession();
+    EXPECT_EQ(made.getStatus().getCode(), StatusCode::Unsupported);
+    EXPECT_THAT(made.getStatus().getMessage(), HasSubstr(c.message));
+  }
+}
 
 TEST_F(LanguageModelTest, TellsTheStory) {
   open();

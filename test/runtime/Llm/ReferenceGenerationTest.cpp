@@ -42,10 +42,10 @@ public:
   }
   int64_t getVocabularySize() const override { return 512; }
 
-  Status run(const StepInputs &in, std::span<float> logits) override {
+  Status run(const StepInputs &in, const StepOutputs &outputs) override {
     for (size_t row = 0; row < in.tokens.size(); ++row)
       cache[in.slots[row]] = in.tokens[row];
-    float *out = logits.data();
+    float *out = outputs.logits.data();
     for (int32_t row : in.logitRows) {
       const int32_t *blocks =
           in.blockTable.data() + in.sequenceIds[row] * in.tableWidth;

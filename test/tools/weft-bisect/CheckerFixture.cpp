@@ -20,7 +20,8 @@ void CheckerFixture::makeChecker(const CheckerSettings &settings) {
   context = std::make_unique<mlir::MLIRContext>(registry);
   context->loadAllAvailableDialects();
   mlir::OwningOpRef<mlir::ModuleOp> module =
-      buildModel(*context, model->config, model->weights, *model->source, {});
+      buildModel(*context, model->config, model->weights, *model->source,
+                 {.samples = settings.options.samplesInPlan(), .name = ""});
   ASSERT_TRUE(module);
   ArtifactOptions artifact;
   artifact.path = testing::TempDir() + "weft-check-commands.weft";
@@ -47,8 +48,8 @@ void CheckerFixture::makeChecker(const CheckerSettings &settings) {
   ASSERT_TRUE(made);
   steps = made.take();
   rt::SessionOptions sizes;
-  for (const auto &symbol : steps[0].symbols)
-    sizes.symbols.push_back({symbol.getKey(), symbol.getValue()});
+  for (const rt::Symbol &symbol : (*program)->getPlan().symbols)
+    sizes.symbols.push_back({symbol.name, steps[0].symbols.at(symbol.name)});
   auto created = rt::Session::create(program.take(), sizes);
   ASSERT_TRUE(created) << created.getStatus().getMessage();
   session = created.take();

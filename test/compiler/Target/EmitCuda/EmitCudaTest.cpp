@@ -38,6 +38,40 @@ protected:
   MLIRContext context;
 };
 
+/// More values than a table of names holds without growing, in the very loop
+/// that names two values alike.
+TEST_F(EmitCuda, LoopsOfManyValuesHaveNames) {
+  std::string state, types, after, values;
+  for (int i = 0; i < 100; ++i) {
+    std::string comma = i == 0 ? "" : ", ", number = std::to_string(i);
+    state += comma + "%a" + number + " = %zero";
+    values += comma + "%a" + number;
+    after += comma + "%b" + number + ": i32";
+    types += comma + "i32";
+  }
+  std::string next;
+  for (int i = 0; i < 100; ++i)
+    next += (i == 0 ? "%b" : ", %b") + std::to_string((i + 1) % 100);
+  OwningOpRef<ModuleOp> module =
+      parse("module { cuda.kernel @many arch \"sm_80\" threads 32 shared 0 "
+            "(%y: !cuda.ptr<i32, global>, %items: index) {\n"
+            "%zero = arith.constant 0 : i32\n%one = arith.constant 1 : i32\n"
+            "%r:100 = scf.while (" +
+            state + ") : (" + types + ") -> (" + types +
+            ") { %c = arith.cmpi slt, %a0, %one : i32\n scf.condition(%c) " +
+            values + " : " + types + " } do { ^bb0(" + after + "): scf.yield " +
+            next + " : " + types +
+            " }\n%i = arith.constant 0 : i32\n"
+            "%s = arith.addi %r#98, %r#99 : i32\n"
+            "cuda.store %s, %y[%i] : i32, <i32, global>, i32\n} }");
+  ASSERT_TRUE(module);
+  module->walk([&](cuda::KernelOp kernel) {
+    FailureOr<std::string> source = emitCudaSource(kernel);
+    ASSERT_TRUE(succeeded(source));
+    EXPECT_THAT(*source, HasSubstr("u32(state98) + state99"));
+  });
+}
+
 /// The file of a lit test.
 class EmitCudaFile : public EmitCuda,
                      public testing::WithParamInterface<const char *> {};

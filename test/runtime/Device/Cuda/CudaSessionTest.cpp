@@ -133,6 +133,31 @@ TEST_F(CudaSessionTest, OneCopyCarriesAllInputs) {
   EXPECT_EQ(fake.downloads, 1u);
 }
 
+// Small outputs share a copy anyway; large ones that are ignored stay on the
+// device.
+TEST_F(CudaSessionTest, IgnoredOutputsAreNotWritten) {
+  Plan plan = makeCudaPlan();
+  for (Symbol &symbol : plan.symbols)
+    symbol.max = std::max<int64_t>(symbol.max, 1 << 16);
+  load(std::move(plan));
+  auto made = Session::create(program, {{{"rows", 64}, {"tokens", 1 << 16}}});
+  ASSERT_OK(made.getStatus());
+  for (bool ignored : {true, false}) {
+    Step step(4);
+    auto outputs = step.outputs(); // All -1.
+    for (Argument &output : outputs)
+      output.isIgnored = ignored;
+    fake.downloads = 0;
+    ASSERT_OK((*made)->run("step", step.inputs(), outputs));
+    EXPECT_EQ(fake.downloads, ignored ? 1u : 2u); // Sums, and y.
+    EXPECT_EQ(step.sums[0] == -1, ignored);
+    if (ignored)
+      EXPECT_EQ(step.y[0], -1);
+    else
+      expectResults(step);
+  }
+}
+
 TEST_F(CudaSessionTest, EachSetOfSizesHasItsRecording) {
   load();
   auto session = makeSession();

@@ -196,6 +196,8 @@ Status toydecoder::writeFile(const std::string &path,
       code.launch = {32, 0, 1, 0, true};
     }
   }
+  if (options.edit)
+    options.edit(plan);
   if (options.tokenizer) {
     std::string json = makeTokenizerJson();
     plan.tokenizerFiles = {

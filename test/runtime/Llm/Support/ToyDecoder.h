@@ -13,6 +13,7 @@
 
 #include "runtime/Format/Plan.h"
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +41,7 @@ struct FileOptions {
       {}; ///< More members of META, each with a comma before.
   /// Code for the GPU of test/runtime/Device/Cuda/FakeCuda.h.
   bool fakeCuda = false;
+  std::function<void(Plan &)> edit = {}; ///< Before it is written.
 };
 
 /// Writes the plan with the real writer.
