@@ -284,7 +284,7 @@ static DimAddress getLowDigits(const DimAddress &dim, int64_t bound) {
   for (AddressDigit digit : dim) {
     if (digit.divisor >= bound && digit.divisor > 1)
       continue;
-    if (digit.count >= llvm::divideCeil(bound, digit.divisor))
+    if (digit.count >= llvm::divideCeilSigned(bound, digit.divisor))
       digit.count = 0;
     low.push_back(digit);
   }
