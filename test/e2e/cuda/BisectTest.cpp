@@ -114,7 +114,7 @@ TEST_F(CudaBisectTest, NothingDiffersInAGoodPlan) {
 
 TEST_F(CudaBisectTest, WrongResultIsNamedAndDoesNotSpread) {
   ASSERT_NO_FATAL_FAILURE(makeChecker());
-  size_t wrong = findCommand("layers.1.mlp_norm"); // Its result is in panels.
+  size_t wrong = findCommand("layers.1.output"); // Its result is in panels.
   session->addHook([&](const rt::CommandEvent &event) {
     return event.commandIndex == wrong
                ? spoil(event, event.command.buffers.back())
