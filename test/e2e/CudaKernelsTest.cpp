@@ -40,6 +40,21 @@ void skipWithoutNvrtc() {
     GTEST_SKIP() << nvrtc.getStatus().getMessage();
 }
 
+/// The artifact `name` that weft-compile makes with these arguments; null if it
+/// does not.
+std::unique_ptr<rt::Artifact> compile(const std::string &name,
+                                      const std::string &arguments) {
+  fs::path file = getFolder() / (name + ".weft");
+  auto [output, status] = test::runCommand(
+      std::string(WEFT_COMPILE) + " " + arguments +
+      " --strip-ir --kernel-cache " + (getFolder() / "cache").string() +
+      " -o " + file.string());
+  EXPECT_EQ(status, 0) << output;
+  auto artifact = rt::Artifact::open(file.string());
+  EXPECT_TRUE(artifact) << artifact.getStatus().getMessage();
+  return artifact ? artifact.take() : nullptr;
+}
+
 class CudaKernels : public testing::TestWithParam<std::string> {
 protected:
   void SetUp() override { skipWithoutNvrtc(); }
@@ -68,16 +83,10 @@ TEST_P(CudaKernels, CompileForEveryArchitecture) {
   fs::path checkpoint = GetParam() == "stories260k"
                             ? fs::path(WEFT_SOURCE_DIR) / "models/stories260k"
                             : dataFolder("families/" + GetParam());
-  fs::path file = getFolder() / (GetParam() + ".weft");
-  auto [output, status] = test::runCommand(
-      std::string(WEFT_COMPILE) + " " + checkpoint.string() +
-      " --target=cuda:sm_80,sm_90a --strip-ir --kernel-cache " +
-      (getFolder() / "cache").string() + " -o " + file.string());
-  ASSERT_EQ(status, 0) << output;
-
-  auto artifact = rt::Artifact::open(file.string());
-  ASSERT_TRUE(artifact) << artifact.getStatus().getMessage();
-  const rt::Plan &plan = (*artifact)->getPlan();
+  auto artifact =
+      compile(GetParam(), checkpoint.string() + " --target=cuda:sm_80,sm_90a");
+  ASSERT_TRUE(artifact);
+  const rt::Plan &plan = artifact->getPlan();
   EXPECT_EQ(plan.target, "cuda:sm_80,sm_90a");
   ASSERT_FALSE(plan.kernels.empty());
   for (const rt::Kernel &kernel : plan.kernels) {
@@ -104,15 +113,8 @@ std::unique_ptr<rt::Artifact> compileStreamed(const std::string &target,
                                               const std::string &option = "") {
   fs::path config = getFolder() / "streamed.json";
   std::ofstream(config) << streamedConfig;
-  fs::path file = getFolder() / "streamed.weft";
-  auto [output, status] = test::runCommand(
-      std::string(WEFT_COMPILE) + " --synthesize " + config.string() +
-      " --target=" + target + " --strip-ir " + option + " --kernel-cache " +
-      (getFolder() / "cache").string() + " -o " + file.string());
-  EXPECT_EQ(status, 0) << output;
-  auto artifact = rt::Artifact::open(file.string());
-  EXPECT_TRUE(artifact) << artifact.getStatus().getMessage();
-  return artifact ? artifact.take() : nullptr;
+  return compile("streamed", "--synthesize " + config.string() +
+                                 " --target=" + target + " " + option);
 }
 
 /// The launches of linear layers: query/key/value, output, gate and up, down,
@@ -224,15 +226,10 @@ TEST_P(AttentionKernels, CompileForAmpereAndHopper) {
              "hidden_act": "silu", "torch_dtype": "bfloat16", "head_dim": )"
       << size << R"(, "num_attention_heads": )" << queryHeads
       << R"(, "num_key_value_heads": )" << keyHeads << "}";
-  fs::path file = getFolder() / (name + ".weft");
-  auto [output, status] = test::runCommand(
-      std::string(WEFT_COMPILE) + " --synthesize " + config.string() +
-      " --target=cuda:sm_80,sm_90a --strip-ir --kernel-cache " +
-      (getFolder() / "cache").string() + " -o " + file.string());
-  ASSERT_EQ(status, 0) << output;
-  auto artifact = rt::Artifact::open(file.string());
-  ASSERT_TRUE(artifact) << artifact.getStatus().getMessage();
-  const rt::Plan &plan = (*artifact)->getPlan();
+  auto artifact = compile(name, "--synthesize " + config.string() +
+                                    " --target=cuda:sm_80,sm_90a");
+  ASSERT_TRUE(artifact);
+  const rt::Plan &plan = artifact->getPlan();
   int attentions = 0;
   for (const rt::Command &command : plan.entries.at(0).commands) {
     if (plan.kernels[command.kernel].program != "attention")

@@ -1,68 +1,9 @@
-// Every message of the verifiers.
+// Messages of the verifiers; those about sources and layouts of weights are in
+// invalid-weights.mlir.
 // RUN: weft-opt %s --split-input-file --verify-diagnostics
-
-// expected-error @below {{a source needs a tensor name}}
-func.func @f() attributes {a = #weft.source<"">} {
-  return
-}
-
-// -----
-
-// expected-error @below {{source 'w': start and count must not be negative}}
-func.func @f() attributes {a = #weft.source<"w", start = -1>} {
-  return
-}
-
-// -----
-
-// expected-error @below {{source 'w': blocks of 4 rows every 2 rows are empty or overlap}}
-func.func @f() attributes {a = #weft.source<"w", block = 4, stride = 2, count = 2>} {
-  return
-}
-
-// -----
-
-// expected-error @below {{source 'w': 3 pairs do not fit into blocks of 4 rows}}
-func.func @f() attributes {a = #weft.source<"w", block = 4, stride = 4, count = 2, pairs = 3>} {
-  return
-}
-
-// -----
 
 // expected-error @below {{panels need positive columns and group, found 0 and 2}}
 func.func @f() attributes {a = #weft.panels<columns = 0, group = 2>} {
-  return
-}
-
-// -----
-
-func.func @f() {
-  // expected-error @below {{needs at least one source}}
-  %w = weft.weight [] : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @f() {
-  // expected-error @below {{has a layout exactly when it has a logical shape}}
-  %w = "weft.weight"() <{sources = [#weft.source<"w">], logical_shape = array<i64: 4, 4>}> : () -> tensor<4x4xf32>
-  return
-}
-
-// -----
-
-func.func @f() {
-  // expected-error @below {{a packed weight is a matrix or a stack of matrices}}
-  %w = weft.weight [#weft.source<"w">] layout panels<columns = 8, group = 2> of [4] : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @f() {
-  // expected-error @below {{packs to shape [2, 2, 8, 2], found 'tensor<9x3xf32>'}}
-  %w = weft.weight [#weft.source<"w">] layout panels<columns = 8, group = 2> of [9, 3] : tensor<9x3xf32>
   return
 }
 
@@ -223,22 +164,6 @@ func.func @f(%x: tensor<?x4xf32>, %w: tensor<5x4xf32>) {
 func.func @f(%x: tensor<?x4xf32>, %w: tensor<6x5xf32>) {
   // expected-error @below {{weight's input size is 5, expected 4}}
   %y = weft.linear %x, %w : (tensor<?x4xf32>, tensor<6x5xf32>) -> tensor<?x6xf32>
-  return
-}
-
-// -----
-
-func.func @f(%x: tensor<?x4xf32>, %w: tensor<6x4xf32>) {
-  // expected-error @below {{weight must have rank 4, found 'tensor<6x4xf32>'}}
-  %y = weft.linear %x, %w layout panels<columns = 4, group = 1> : (tensor<?x4xf32>, tensor<6x4xf32>) -> tensor<?x6xf32>
-  return
-}
-
-// -----
-
-func.func @f(%x: tensor<?x4xf32>, %w: tensor<2x4x8x1xf32>) {
-  // expected-error @below {{weight of 6 x 4 packs to [2, 4, 4, 1], found 'tensor<2x4x8x1xf32>'}}
-  %y = weft.linear %x, %w layout panels<columns = 4, group = 1> : (tensor<?x4xf32>, tensor<2x4x8x1xf32>) -> tensor<?x6xf32>
   return
 }
 
@@ -749,69 +674,5 @@ func.func @f(%x: tensor<4xf32>) {
   %y = weft.dispatch "d" (%a = %x : tensor<4xf32>) -> (tensor<5xf32>) {
     weft.yield %a : tensor<4xf32>
   }
-  return
-}
-
-// -----
-
-func.func @f(%ids: tensor<?xi32>, %t: tensor<2x4x8x1xf32>) {
-  // expected-error @below {{table with rows of 5 packs to [2, 5, 8, 1], found 'tensor<2x4x8x1xf32>'}}
-  %x = weft.embed %ids, %t layout panels<columns = 8, group = 1> : (tensor<?xi32>, tensor<2x4x8x1xf32>) -> tensor<?x5xf32>
-  return
-}
-
-// -----
-
-func.func @f() {
-  // expected-error @below {{fragments have elements of f16 or bf16, found 'f32'}}
-  %w = weft.weight [#weft.source<"w">] layout fragments of [16, 16] : tensor<1x1x32x8xf32>
-  return
-}
-
-// -----
-
-func.func @f() {
-  // expected-error @below {{fragments are blocks of 16 x 16 elements, found a matrix of 24 x 16}}
-  %w = weft.weight [#weft.source<"w">] layout fragments of [24, 16] : tensor<2x1x32x8xbf16>
-  return
-}
-
-// -----
-
-func.func @f() {
-  // expected-error @below {{packs to shape [2, 1, 32, 8], found 'tensor<2x1x8x32xbf16>'}}
-  %w = weft.weight [#weft.source<"w">] layout fragments of [32, 16] : tensor<2x1x8x32xbf16>
-  return
-}
-
-// -----
-
-func.func @f(%x: tensor<?x24xbf16>, %w: tensor<1x2x32x8xbf16>) {
-  // expected-error @below {{fragments are blocks of 16 x 16 elements, found a matrix of 16 x 24}}
-  %y = weft.linear %x, %w layout fragments : (tensor<?x24xbf16>, tensor<1x2x32x8xbf16>) -> tensor<?x16xbf16>
-  return
-}
-
-// -----
-
-func.func @f(%ids: tensor<?xi32>, %t: tensor<2x1x32x8xbf16>) {
-  // expected-error @below {{fragments are blocks of 16 x 16 elements, found a matrix of 32 x 8}}
-  %x = weft.embed %ids, %t layout fragments : (tensor<?xi32>, tensor<2x1x32x8xbf16>) -> tensor<?x8xbf16>
-  return
-}
-
-// -----
-
-func.func @f(%ids: tensor<?xi32>, %t: tensor<2x1x32x8xbf16>) {
-  // expected-error @below {{table with rows of 32 packs to [2, 2, 32, 8], found 'tensor<2x1x32x8xbf16>'}}
-  %x = weft.embed %ids, %t layout fragments : (tensor<?xi32>, tensor<2x1x32x8xbf16>) -> tensor<?x32xbf16>
-  return
-}
-
-// -----
-
-func.func @f() {
-  // expected-error @below {{expected panels or fragments, found 'rows'}}
-  %w = weft.weight [#weft.source<"w">] layout rows of [16, 16] : tensor<16x16xbf16>
   return
 }

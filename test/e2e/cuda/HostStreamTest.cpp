@@ -86,6 +86,17 @@ TEST(HostStream, TheModelTakesEveryClusterAndVariant) {
   EXPECT_EQ(attention, (std::set<uint32_t>{1, 8}));
 }
 
+/// Compares random prompts with the forward pass in float64.
+void expectReference(std::shared_ptr<rt::Program> program,
+                     const std::string &name,
+                     const std::vector<int64_t> &lengths, int64_t vocabulary) {
+  PlanModel model(std::move(program));
+  auto reference = reference::Transformer::load(plans().getCheckpoint(name));
+  EXPECT_LE(relativeError(reference, randomPrompts(lengths, vocabulary, 7),
+                          model.asRunModel()),
+            2e-2);
+}
+
 /// Orders of threads to try; the environment may ask for more.
 uint64_t seedCount() {
   const char *text = std::getenv("WEFT_HOST_SEEDS");
@@ -97,13 +108,7 @@ uint64_t seedCount() {
 TEST(HostStream, EveryVariantEqualsTheReference) {
   for (uint64_t seed = 1; seed <= seedCount(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    PlanModel model(load(seed));
-    auto reference =
-        reference::Transformer::load(plans().getCheckpoint("stream"));
-    const int64_t lengths[] = {1, 10, 20, 40};
-    EXPECT_LE(relativeError(reference, randomPrompts(lengths, 4096, 7),
-                            model.asRunModel()),
-              2e-2);
+    expectReference(load(seed), "stream", {1, 10, 20, 40}, 4096);
   }
 }
 
@@ -121,12 +126,7 @@ TEST(HostStream, EveryVariantWithoutBulkCopiesEqualsTheReference) {
                                              std::string::npos;
                                     }),
               10);
-    PlanModel model(program);
-    auto reference = reference::Transformer::load(plans().getCheckpoint(name));
-    const int64_t lengths[] = {1, 10, 20, 40};
-    EXPECT_LE(relativeError(reference, randomPrompts(lengths, 4096, 7),
-                            model.asRunModel()),
-              2e-2);
+    expectReference(program, name, {1, 10, 20, 40}, 4096);
   }
 }
 
@@ -162,15 +162,14 @@ TEST_P(HostStreamFamilies, EqualTheReference) {
   const std::string &name = options.family;
   std::string path = plans().compile(name, options, hopper());
   std::shared_ptr<HostKernels> kernels;
-  PlanModel model(loadProgram(path, [&](const rt::Plan &plan) {
-    kernels = compileHostKernels(plan, plans().getFolder() / (name + "-host"));
-    return createHostCudaDevice(kernels, 1);
-  }));
-  auto reference = reference::Transformer::load(plans().getCheckpoint(name));
-  const int64_t lengths[] = {1, 3, 9};
-  EXPECT_LE(relativeError(reference, randomPrompts(lengths, 512, 7),
-                          model.asRunModel()),
-            2e-2);
+  expectReference(loadProgram(path,
+                              [&](const rt::Plan &plan) {
+                                kernels = compileHostKernels(
+                                    plan,
+                                    plans().getFolder() / (name + "-host"));
+                                return createHostCudaDevice(kernels, 1);
+                              }),
+                  name, {1, 3, 9}, 512);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -45,6 +45,8 @@ protected:
     return Ids(tokens.begin(), tokens.end());
   }
 
+  void expectFirstFails(int32_t id, float value, const char *message);
+
   /// Makes `id` the likeliest after contexts of `length` tokens.
   void forceAt(size_t length, int32_t id) {
     auto before = model.changeLogits;
@@ -394,12 +396,14 @@ TEST_F(GeneratorTest, CallbackStopsAndCancels) {
   EXPECT_EQ((*results)[0].reason, FinishReason::Cancelled);
 }
 
-TEST_F(GeneratorTest, ModelsReportLogitsThatAreNoNumbers) {
-  model.limits.samples = true;
-  model.changeLogits = [](std::span<const FakeModel::Entry> context,
-                          std::span<float> row) {
+/// Two requests, of which the model gives the first one `value` as the logit of
+/// `id` for position 6: that one fails with `message`, the other does not.
+void GeneratorTest::expectFirstFails(int32_t id, float value,
+                                     const char *message) {
+  model.changeLogits = [=](std::span<const FakeModel::Entry> context,
+                           std::span<float> row) {
     if (context[0].token == 9 && context.size() == 6)
-      row[11] = INFINITY;
+      row[id] = value;
   };
   make();
   GenerationOptions options;
@@ -409,27 +413,18 @@ TEST_F(GeneratorTest, ModelsReportLogitsThatAreNoNumbers) {
   auto results = generator->generate(requests);
   ASSERT_TRUE(results);
   EXPECT_EQ((*results)[0].reason, FinishReason::Failed);
-  EXPECT_THAT((*results)[0].status.getMessage(),
-              HasSubstr("the logit of id 11 for position 6 is not a finite"));
+  EXPECT_THAT((*results)[0].status.getMessage(), HasSubstr(message));
   EXPECT_EQ((*results)[1].ids, model.continueGreedily(kPrompt, 8));
 }
 
+TEST_F(GeneratorTest, ModelsReportLogitsThatAreNoNumbers) {
+  model.limits.samples = true;
+  expectFirstFails(11, INFINITY,
+                   "the logit of id 11 for position 6 is not a finite");
+}
+
 TEST_F(GeneratorTest, LogitsThatAreNoNumbersFailOneRequest) {
-  model.changeLogits = [](std::span<const FakeModel::Entry> context,
-                          std::span<float> row) {
-    if (context[0].token == 9 && context.size() == 6)
-      row[1] = NAN;
-  };
-  make();
-  GenerationOptions options;
-  options.maxTokens = 8;
-  std::vector<GenerationRequest> requests = {
-      {start({9, 8, 7}), options, nullptr}, {start(kPrompt), options, nullptr}};
-  auto results = generator->generate(requests);
-  ASSERT_TRUE(results);
-  EXPECT_EQ((*results)[0].reason, FinishReason::Failed);
-  EXPECT_THAT((*results)[0].status.getMessage(), HasSubstr("position 6"));
-  EXPECT_EQ((*results)[1].ids, model.continueGreedily(kPrompt, 8));
+  expectFirstFails(1, NAN, "position 6");
 }
 
 TEST_F(GeneratorTest, FailedStepCanBeTriedAgain) {
