@@ -39,9 +39,10 @@ LogicalResult ShareSoftmaxOp::verify() {
   if (maximum.getRank() != 2 || values.getRank() != 2 ||
       result.getRank() != 2 || maximum.getDimSize(1) != 1 ||
       maximum.getDimSize(0) != values.getDimSize(0) ||
-      result.getDimSize(0) != values.getDimSize(0) ||
+      result.getDimSize(0) > values.getDimSize(0) ||
       values.getDimSize(1) % result.getDimSize(1) != 0)
-    return emitOpError("takes [R, 1], [R, 1] and [R, C] to [R, C / n], found ")
+    return emitOpError("takes [R, 1], [R, 1] and [R, C] to [R, C / n] or its "
+                       "first rows, found ")
            << maximum << ", " << values << " and " << result;
   auto fold = getValues().getDefiningOp<FoldOp>();
   if (!fold || fold.getMerge() != Merge::Softmax ||

@@ -60,6 +60,7 @@ def Tile_ShareSoftmaxOp : Tile_Op<"share_softmax", [MemoryEffects<[MemRead, MemW
     `result / sum` of the state that a `tile.fold` with merge `softmax` gives, of
     all warps and blocks that have parts of it; 0 in rows that have no part.
     Block r of a cluster of n goes on with columns [r * C / n, (r + 1) * C / n).
+    The result has the first rows of the state.
 
     ```mlir
     %s:3 = tile.fold %n = %zero to %blocks step %one merge softmax init (%m = %m0 : tensor<16x1xf32, #tile.warp_tile<1>>,

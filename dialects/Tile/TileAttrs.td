@@ -165,11 +165,13 @@ def Tile_FlashScheduleAttr : AttrDef<Tile_Dialect, "FlashSchedule",
   let summary = "attention on tensor cores";
   let description = [{
     A work item is up to `rows` (token, query head) pairs of one sequence and key
-    head. `key_warps` warps divide each block of `keys` keys, of which `stages`
-    are under way or in use. The blocks of keys are dealt out to `splits` states,
-    block b to state b % `splits`, which are merged in ascending order: what a
-    row gives depends on its own keys only. A cluster of `cluster` blocks, 1 or
-    `splits`, computes the states of a work item.
+    head, which are at least the query heads of a key head. `key_warps` warps
+    divide each block of `keys` keys, of which `stages` are under way or in use.
+    The blocks of keys are dealt out to `splits` states of each warp, block b to
+    state b % `splits`. A warp's states are merged in ascending order, then the
+    warps: what a row gives depends on its own keys only. A cluster of `cluster`
+    blocks, which divides `splits`, computes a work item, block c the states c,
+    c + `cluster`, ... .
 
     `most_rows` is as in `#tile.stream_schedule`.
   }];
@@ -195,7 +197,7 @@ def Tile_FlashScheduleAttr : AttrDef<Tile_Dialect, "FlashSchedule",
 
 def Tile_WarpTileAttr : AttrDef<Tile_Dialect, "WarpTile"> {
   let mnemonic = "warp_tile";
-  let summary = "encoding of a tile of 16 rows that warps hold";
+  let summary = "encoding of a tile of 8 or 16 rows that warps hold";
   let description = [{
     Each warp holds the tile as mma.sync gives and takes it. `#tile.warp_tile<4>`
     is a tile whose columns four warps divide. Of `#tile.warp_tile<1>` every warp

@@ -118,8 +118,9 @@ FlashScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "a schedule is for a number of rows or, with 0, for "
                           "any, found "
                        << mostRows;
-  if (rows != 16)
-    return emitError() << "a tile of attention has 16 rows, found " << rows;
+  if (rows < 1 || rows > 16)
+    return emitError() << "a tile of attention has 1 to 16 rows, found "
+                       << rows;
   if (keyWarps < 1 || keyWarps > 8 || keys <= 0 || keys % (16 * keyWarps) != 0)
     return emitError()
            << "expected 1 to 8 key warps with 16 keys of a block or "
@@ -128,9 +129,9 @@ FlashScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (stages < 2 || splits < 1 || splits > 8)
     return emitError() << "expected 2 stages or more and 1 to 8 splits, found "
                        << stages << " and " << splits;
-  if (cluster != 1 && cluster != splits)
-    return emitError() << "a cluster has 1 block or one for each of the "
-                       << splits << " splits, found " << cluster;
+  if (cluster < 1 || splits % cluster != 0)
+    return emitError() << "the blocks of a cluster divide " << splits
+                       << " splits, found " << cluster;
   return success();
 }
 

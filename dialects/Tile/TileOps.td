@@ -166,9 +166,10 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>, AttrSizedOperandSeg
     The tile starts at the indices (one per dimension of the view) and walks
     the view's dimensions `dims`, by default its last ones. With `rows` only
     that many rows (at least 1) of the first tile dimension are inside; rows
-    behind them repeat the last one, and likewise columns with `columns`. The
-    dimensions increase, but for a view in a packed layout, of which a tile may
-    be a transposed part.
+    behind them repeat the last one, and likewise columns with `columns`. (Rows
+    are zeros instead where a `#tile.flash_schedule` copies the tile ahead; what
+    multiplies them is 0.) The dimensions increase, but for a view in a packed
+    layout, of which a tile may be a transposed part.
 
     ```mlir
     %q = tile.load %query[%t, %h, %zero] rows %n dims [0, 2]

@@ -2,10 +2,10 @@
 //
 // Item = (token, key head), heads fastest. The rows of the tile are the query
 // heads that share the key head, of as many consecutive tokens of the sequence
-// as fill 16 rows: a token in decoding, several of a prompt. Tiles are counted
-// from the first token of the sequence in this step; the item of a tile's first
-// token computes it, the others have nothing to do. So the grid depends on the
-// number of tokens only, whatever sequences they belong to.
+// as the schedule has rows for: a token in decoding, several of a prompt. Tiles
+// are counted from the first token of the sequence in this step; the item of a
+// tile's first token computes it, the others have nothing to do. So the grid
+// depends on the number of tokens only, whatever sequences they belong to.
 //
 // The blocks of the cache that the rows see are a tile.fold with the softmax
 // merge, in base 2 (Dao et al., FlashAttention, 2022). A block that a row does
@@ -29,13 +29,18 @@ namespace {
 /// are never NaN.
 constexpr double lowestScore = -3.0e38;
 
+/// Columns of the largest head whose products with values of a step are
+/// computed apart from the running sums.
+constexpr int64_t mostPartColumns = 128;
+
 class FlashKernel {
 public:
   FlashKernel(KernelBuilder &k, AttentionOp op,
               tile::FlashScheduleAttr schedule)
       : k(k), op(op), schedule(schedule), rows(schedule.getRows()),
-        size(op.getHeadSize()), keys(schedule.getKeys()),
-        group(op.getQueryHeads() / op.getKeyHeads()), tokens(rows / group) {}
+        tileRows(rows > 8 ? 16 : 8), size(op.getHeadSize()),
+        keys(schedule.getKeys()), group(op.getQueryHeads() / op.getKeyHeads()),
+        tokens(rows / group) {}
 
   LogicalResult build() {
     int64_t keyHeads = op.getKeyHeads();
@@ -61,7 +66,7 @@ private:
   RankedTensorType warpTile(int64_t columns, Type element,
                             int64_t columnWarps = 1) {
     return RankedTensorType::get(
-        {rows, columns}, element,
+        {tileRows, columns}, element,
         tile::WarpTileAttr::get(element.getContext(), columnWarps));
   }
 
@@ -145,11 +150,20 @@ private:
     Value newL = k.create<arith::AddFOp>(
         k.create<arith::MulFOp>(l, alpha),
         k.create<tile::ReduceOp>(l.getType(), tile::Reduction::Add, p));
-    Value scaled = k.create<arith::MulFOp>(
-        o, k.create<tile::BroadcastOp>(o.getType(), alpha));
     Type element = cast<RankedTensorType>(value.getType()).getElementType();
-    Value newO = k.create<tile::MmaOp>(tile::MmaInstruction::Tensor,
-                                       k.roundTo(p, element), value, scaled);
+    auto values = cast<RankedTensorType>(o.getType());
+    Value factors = k.create<tile::BroadcastOp>(values, alpha);
+    auto multiply = [&](Value sum) -> Value {
+      return k.create<tile::MmaOp>(tile::MmaInstruction::Tensor,
+                                   k.roundTo(p, element), value, sum);
+    };
+    // The step's part apart, so that tensor cores need no registers for rows
+    // that the tile has not. Of wide heads the parts would need too many. The
+    // head alone says which: one order of sums for all schedules.
+    Value newO = size > mostPartColumns
+                     ? multiply(k.create<arith::MulFOp>(o, factors))
+                     : Value(k.create<math::FmaOp>(
+                           o, factors, multiply(k.constantLike(values, 0))));
     return {newM, newL, newO};
   }
 
@@ -170,7 +184,9 @@ private:
   KernelBuilder &k;
   AttentionOp op;
   tile::FlashScheduleAttr schedule;
-  int64_t rows, size, keys, group;
+  int64_t rows;     ///< Of an item.
+  int64_t tileRows; ///< That tensor cores compute: 8 or 16.
+  int64_t size, keys, group;
   int64_t tokens; ///< Of a tile.
   Value keyHead, sequence, length;
 };

@@ -15,16 +15,27 @@ using namespace weft;
 
 namespace {
 
-/// Rows of a tile, keys of a block and the warps that divide them.
-constexpr int64_t tileRows = 16, blockKeys = 64, keyWarps = 4;
+/// Keys of a block and the warps that divide them.
+constexpr int64_t blockKeys = 64, keyWarps = 4;
+/// Rows that tensor cores compute at once, all or half of them.
+constexpr int64_t mostTileRows = 16, fewTileRows = 8;
 /// States that the keys of a row are dealt out to: the largest cluster that
 /// every GPU with clusters runs.
 constexpr int64_t splits = 8;
 constexpr int64_t mostStages = 4;
 constexpr int64_t mostHeadSize = 256;
-/// Work items up to which a cluster computes each. Measured on an H200
-/// (docs/decisions/0011): with 128 a block each is faster at every context.
-constexpr int64_t fewItems = 64;
+/// Largest head of which a warp can have two states in registers: others have
+/// one split, so that there is nothing to merge.
+constexpr int64_t mostSplitHeadSize = 128;
+/// Rows up to which a step is thought to be decoding: tiles have the query
+/// heads of few tokens, which leaves registers and shared memory for more
+/// blocks.
+constexpr int64_t mostDecodingRows = 128;
+
+/// What is chosen for all architectures of a dispatch.
+struct Variant {
+  int64_t mostRows, rows, splits, cluster;
+};
 
 /// The attention of the dispatch if tensor cores can compute it, else null.
 AttentionOp getAttention(DispatchOp dispatch) {
@@ -46,32 +57,64 @@ AttentionOp getAttention(DispatchOp dispatch) {
       elementOf(attention.getKey()) != element ||
       elementOf(attention.getValue()) != element ||
       attention.getBlockSize() != blockKeys || size % 16 != 0 ||
-      size > mostHeadSize || attention.getQueryHeads() / heads > tileRows)
+      size > mostHeadSize || attention.getQueryHeads() / heads > mostTileRows)
     return {};
   return attention;
 }
 
 /// Bytes of shared memory with `stages` blocks of keys.
-int64_t getSharedBytes(int64_t size, int64_t stages) {
+int64_t getSharedBytes(int64_t size, const Variant &variant, int64_t stages) {
   tile::FlashMemory memory;
-  memory.rows = tileRows;
+  memory.rows = variant.rows;
   memory.columns = size;
   memory.addPart({}, size, blockKeys);
   memory.addPart({}, blockKeys, size);
-  memory.place(keyWarps, stages);
+  memory.place(keyWarps, stages, variant.splits, variant.cluster);
   return memory.bytes;
 }
 
-/// As many stages as leave room for two blocks on a multiprocessor, or two that
-/// one block can have; 0 if it cannot.
-int64_t getStages(int64_t size, const CudaArch &arch) {
+/// As many stages as leave room for the blocks that a multiprocessor should
+/// have, or two that one block can have; 0 if it cannot.
+int64_t getStages(int64_t size, const Variant &variant, const CudaArch &arch) {
   constexpr int64_t reserved = 1024; // Of each block, by the system.
+  auto has = [&](int64_t blocks, int64_t stages) {
+    int64_t bytes = getSharedBytes(size, variant, stages);
+    return bytes <= static_cast<int64_t>(arch.sharedBytes) &&
+           blocks * (bytes + reserved) <=
+               static_cast<int64_t>(arch.sharedBytesPerMultiprocessor);
+  };
+  // Blocks of clusters are about as many as multiprocessors.
+  int64_t blocks = variant.cluster == 1 ? 2 : 1;
   for (int64_t stages = mostStages; stages >= 2; --stages)
-    if (2 * (getSharedBytes(size, stages) + reserved) <=
-        static_cast<int64_t>(arch.sharedBytesPerMultiprocessor))
+    if (has(blocks, stages))
       return stages;
-  return getSharedBytes(size, 2) <= static_cast<int64_t>(arch.sharedBytes) ? 2
-                                                                           : 0;
+  return has(1, 2) ? 2 : 0;
+}
+
+/// The largest clusters of which the blocks of as many rows as possible are at
+/// most one for each multiprocessor, then one block for an item.
+SmallVector<Variant> getVariants(AttentionOp attention,
+                                 ArrayRef<const CudaArch *> archs) {
+  int64_t keyHeads = attention.getKeyHeads();
+  int64_t group = attention.getQueryHeads() / keyHeads;
+  if (attention.getHeadSize() > mostSplitHeadSize)
+    return {{0, mostTileRows, 1, 1}};
+  SmallVector<Variant> variants;
+  const auto *found = llvm::find_if(
+      archs, [](const CudaArch *arch) { return arch->maxCluster >= splits; });
+  if (found != archs.end()) {
+    int64_t before = 0;
+    for (int64_t cluster = splits; cluster > 1; cluster /= 2) {
+      int64_t rows = (*found)->multiprocessors / (keyHeads * cluster);
+      if (rows > before)
+        variants.push_back({rows, group, splits, cluster});
+      before = std::max(before, rows);
+    }
+  }
+  if (group <= fewTileRows)
+    variants.push_back({mostDecodingRows, fewTileRows, splits, 1});
+  variants.push_back({0, mostTileRows, splits, 1});
+  return variants;
 }
 
 class ChooseFlashSchedules
@@ -85,31 +128,32 @@ class ChooseFlashSchedules
     AttentionOp attention = getAttention(dispatch);
     if (!schedules || !attention)
       return;
+    int64_t size = attention.getHeadSize();
     SmallVector<const CudaArch *> archs;
     SmallVector<Attribute> chosen;
     for (auto schedule : schedules.getAsRange<tile::ScheduleInterface>()) {
       const CudaArch *arch = findCudaArch(schedule.getLevel());
       if (arch && arch->hasCpAsync &&
-          getStages(attention.getHeadSize(), *arch) != 0)
+          getStages(size, getVariants(attention, {}).back(), *arch) != 0)
         archs.push_back(arch);
       else
         chosen.push_back(schedule);
     }
     if (archs.empty())
       return;
-    auto hasCluster = [](const CudaArch *arch) {
-      return arch->maxCluster >= splits;
-    };
-    SmallVector<int64_t> mostRows = {0};
-    if (llvm::any_of(archs, hasCluster))
-      mostRows.insert(mostRows.begin(),
-                      std::max(fewItems / attention.getKeyHeads(), int64_t(1)));
-    for (int64_t rows : mostRows)
-      for (const CudaArch *arch : archs)
+    for (Variant variant : getVariants(attention, archs))
+      for (const CudaArch *arch : archs) {
+        Variant own = variant;
+        if (arch->maxCluster < splits)
+          own.cluster = 1;
+        // What any number of rows has fits.
+        if (getStages(size, own, *arch) == 0)
+          own = {variant.mostRows, mostTileRows, variant.splits, 1};
+        int64_t stages = getStages(size, own, *arch);
         chosen.push_back(tile::FlashScheduleAttr::get(
-            &getContext(), arch->name, rows, tileRows, blockKeys, keyWarps,
-            getStages(attention.getHeadSize(), *arch), splits,
-            rows != 0 && hasCluster(arch) ? splits : 1));
+            &getContext(), arch->name, own.mostRows, own.rows, blockKeys,
+            keyWarps, stages, own.splits, own.cluster));
+      }
     dispatch->setAttr("schedules", ArrayAttr::get(&getContext(), chosen));
   }
 };

@@ -8,8 +8,9 @@ using namespace weft::tile;
 /// banks, so that the eight rows of an ldmatrix are read at once.
 static constexpr int64_t chunkElements = 8;
 /// f32 elements behind the values of a row of a state: the maximum and the sum,
-/// and as many as put the rows that a warp writes at once in different banks.
-static constexpr int64_t statePadding = 4;
+/// and as many as put the four rows that half a warp writes at once, 8 elements
+/// of each, in different banks.
+static constexpr int64_t statePadding = 8;
 
 void FlashMemory::addPart(LoadOp load, int64_t rows, int64_t columns) {
   int64_t chunks = llvm::divideCeil(columns, chunkElements);
@@ -18,15 +19,17 @@ void FlashMemory::addPart(LoadOp load, int64_t rows, int64_t columns) {
   slotBytes += rows * pitch * 2;
 }
 
-void FlashMemory::place(int64_t keyWarps, int64_t stages) {
+void FlashMemory::place(int64_t keyWarps, int64_t stages, int64_t splits,
+                        int64_t cluster) {
   statePitch = columns + statePadding;
-  factorPitch = llvm::alignTo(keyWarps + 2, 4);
-  int64_t stateBytes = rows * statePitch * 4;
-  // At the end of a split the warps' states take the place of a step's tiles.
-  slotBytes = llvm::alignTo(std::max(slotBytes, keyWarps * stateBytes), 128);
-  stateOffset = stages * slotBytes;
-  factorOffset = stateOffset + llvm::alignTo(stateBytes, 16);
-  bytes = llvm::alignTo(factorOffset + rows * factorPitch * 4, 128);
+  slotBytes = llvm::alignTo(slotBytes, 128);
+  int64_t ringBytes = stages * slotBytes;
+  // A single block merges its splits in registers.
+  states = cluster == 1 ? 1 : splits / cluster;
+  int64_t stateBytes = keyWarps * states * getStateSize() * 4;
+  stateOffset = states == 1 ? 0 : ringBytes;
+  bytes = llvm::alignTo(std::max(ringBytes, stateOffset + stateBytes),
+                        int64_t(128));
 }
 
 const RingPart *FlashMemory::find(LoadOp load) const {

@@ -1,9 +1,10 @@
 //===- FlashMemory.h - Shared memory of attention kernels -------*- C++ -*-===//
 //
 // Where a block of threads keeps what a softmax fold on tensor cores needs: a
-// ring of slots for the tiles of its steps, then the block's state, f32
-// [rows, columns + padding] with a row's maximum and sum behind its values,
-// then what the values of each warp are multiplied by when they are merged.
+// ring of slots for the tiles of its steps, and the states that its warps have
+// at the end, f32 [rows, columns + padding] with a row's maximum and sum behind
+// its values. States that are written once all steps are done take the place
+// of the ring.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,18 +25,19 @@ struct RingPart {
 struct FlashMemory {
   llvm::SmallVector<RingPart, 2> parts;
   int64_t slotBytes = 0;
-  int64_t rows = 0, columns = 0; ///< Of the state.
-  int64_t statePitch = 0;        ///< f32 elements.
-  int64_t stateOffset = 0;
-  int64_t factorPitch = 0; ///< f32 elements: one for each warp, two for merges.
-  int64_t factorOffset = 0;
-  int64_t bytes = 0; ///< In all.
+  int64_t rows = 0, columns = 0; ///< Of a state.
+  int64_t statePitch = 0;        ///< f32 elements between the rows of a state.
+  int64_t states = 1;            ///< Of each warp.
+  int64_t stateOffset = 0;       ///< State s of warp w is number s * warps + w.
+  int64_t bytes = 0;             ///< In all.
 
   void addPart(LoadOp load, int64_t rows, int64_t columns);
-  /// Places everything once the parts and the size of the state are known.
-  void place(int64_t keyWarps, int64_t stages);
+  /// Places everything once the parts and the size of a state are known.
+  void place(int64_t keyWarps, int64_t stages, int64_t splits, int64_t cluster);
   /// The part of a load, or null.
   const RingPart *find(LoadOp load) const;
+  /// f32 elements of a state.
+  int64_t getStateSize() const { return rows * statePitch; }
 };
 
 } // namespace weft::tile

@@ -161,11 +161,29 @@ struct FlashSteps {
   int64_t splits;
   mlir::Value first, last;
   mlir::Value aligned; ///< `first` rounded down to a multiple of `splits`.
-  FlashPlace begin;    ///< Of this block.
+  FlashPlace begin;    ///< First step that this block takes.
+  FlashPlace lowest;   ///< Of the block's steps, that of the lowest number.
   mlir::Value count;   ///< Steps of this block.
 };
 
-/// A row of a softmax state without its values, f32.
+/// Operations of a step that say where its tiles lie, and what of that other
+/// operations compute: what the loads' operands are.
+struct StepAddresses {
+  llvm::SmallVector<mlir::Operation *> ops;  ///< In their order.
+  llvm::SmallVector<mlir::Value> operands;   ///< Of loads, not constant.
+  llvm::SmallVector<mlir::Operation *> body; ///< Computes with the tiles.
+};
+
+/// A softmax fold whose first copies are under way.
+struct FlashStart {
+  FoldOp fold;
+  StepAddresses addresses;
+  FlashSteps steps;
+  llvm::SmallVector<mlir::Value> lookedUp; ///< Of the next step to be copied.
+  FlashPlace next;                         ///< To be looked up.
+};
+
+/// A row of a softmax state without its values, or a vector of rows; f32.
 struct SoftmaxRow {
   mlir::Value maximum, sum;
 };
@@ -278,6 +296,9 @@ private:
   mlir::LogicalResult emitOnWarpTiles(mlir::Operation *op);
   mlir::LogicalResult emitWarpBroadcast(BroadcastOp op);
   mlir::LogicalResult emitWarpReduce(ReduceOp op);
+  mlir::LogicalResult emitWarpFma(mlir::math::FmaOp op);
+  mlir::LogicalResult emitWarpProduct(
+      MmaOp op, llvm::function_ref<void(int64_t first, mlir::Value part)> use);
   mlir::LogicalResult emitWarpMma(MmaOp op);
   mlir::LogicalResult emitLoadHeads(LoadHeadsOp op);
   mlir::LogicalResult emitStoreHeads(StoreHeadsOp op);
@@ -292,11 +313,12 @@ private:
   mlir::LogicalResult emitAppendHeads(AppendHeadsOp op);
 
   // Softmax folds that warps and splits cut.
-  struct StepAddresses;
+  mlir::LogicalResult beginFlashFold(FoldOp op, bool isWaiting);
   mlir::LogicalResult emitFlashFold(FoldOp op);
-  mlir::LogicalResult emitFlashStep(FoldOp op, const StepAddresses &addresses,
-                                    const FlashSteps &steps,
-                                    mlir::scf::ForOp loop, size_t stateSize);
+  mlir::LogicalResult emitFlashStep(FoldOp op, mlir::scf::ForOp loop);
+  llvm::SmallVector<mlir::Value>
+  emitSplitEnd(FoldOp op, const FlashPlace &place,
+               llvm::SmallVector<mlir::Value> state, mlir::ValueRange before);
   mlir::LogicalResult emitShareSoftmax(ShareSoftmaxOp op);
   FlashSteps getFlashSteps(FoldOp op);
   mlir::Value splitBegin(const FlashSteps &steps, mlir::Value split);
@@ -309,16 +331,24 @@ private:
   mlir::LogicalResult emitStepCopies(const StepAddresses &addresses,
                                      mlir::ValueRange operands,
                                      mlir::Value slot);
-  void emitEmptyState();
-  void emitSplitEnd(mlir::ValueRange state, mlir::Value slot);
-  mlir::Value statePointer(int64_t offset);
-  void forStateRows(mlir::Value count, int64_t step,
-                    llvm::function_ref<void(mlir::Value row)> body);
-  void storeWarpStates(mlir::ValueRange state, mlir::Value slotStart);
-  void mergeRowStates(mlir::Value row, mlir::Value slotStart);
-  void mergeRowValues(mlir::Value row, mlir::Value slotStart);
+  void emitStridedCopies(const RingPart &part, const CudaAccess &access,
+                         const TileLayout &layout, mlir::Value target,
+                         mlir::Value slotStart);
+  void emitPlacedCopies(const RingPart &part, const CudaAccess &access,
+                        const TileLayout &layout, mlir::Value target,
+                        mlir::Value slotStart);
+  void emitEmptyStates();
+  void storeState(mlir::ValueRange state, mlir::Value number);
+  llvm::SmallVector<mlir::Value> mergeStates(mlir::ValueRange a,
+                                             mlir::ValueRange c);
+  std::pair<SoftmaxRow, mlir::Value>
+  mergeSplits(llvm::ArrayRef<mlir::Value> blocks, int64_t warp,
+              mlir::Value rowStart, mlir::Value column);
+  mlir::Value
+  mergeWarps(llvm::ArrayRef<std::pair<SoftmaxRow, mlir::Value>> warps);
+  mlir::Value statePointer();
+  mlir::Value stateStart(mlir::Value state, mlir::Value warp);
   mlir::Value loadF32(mlir::Value pointer, mlir::Value at, int64_t count = 1);
-  void forStateColumns(llvm::function_ref<void(mlir::Value column)> body);
   SoftmaxRow loadRowState(mlir::Value pointer, mlir::Value at);
   void storeRowState(const SoftmaxRow &row, mlir::Value pointer,
                      mlir::Value at);
@@ -443,8 +473,8 @@ private:
   llvm::MapVector<mlir::Operation *, CudaShare> shares;
   LanePosition lanes;               ///< See lanePosition().
   std::optional<FlashMemory> flash; ///< Of the kernel's softmax fold.
-  mlir::Value flashSlot;            ///< Of its current step, i32.
-  mlir::Value flashRows;            ///< Rows of the tile in use, i32.
+  std::optional<FlashStart> flashStart;
+  mlir::Value flashSlot; ///< Of its current step, i32.
   std::map<std::array<int64_t, 3>, TilePosition> positions;
   std::map<int64_t, mlir::Value> numbers; ///< Constants of type i32.
 };

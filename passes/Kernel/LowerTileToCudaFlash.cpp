@@ -2,9 +2,9 @@
 //
 // A fold with merge softmax whose state warps hold is cut twice: warps divide
 // the columns of each step, and the steps are dealt out to the splits of the
-// schedule, step n to split n % splits. A cluster has a block per split, a
-// single block takes the splits one after the other, and what each gives is
-// merged in ascending order (LowerTileToCudaFlashState.cpp).
+// schedule, step n to split n % splits. Block c of a cluster takes the splits
+// c, c + cluster, ... one after the other; what each gives is merged in
+// ascending order (LowerTileToCudaFlashState.cpp).
 //
 // What multiplications read of buffers comes through a ring of slots that
 // cp.async fills, `stages` - 1 steps ahead; where a step's tiles lie is looked
@@ -30,7 +30,7 @@ FlashMemory weft::tile::getFlashMemory(FoldOp fold,
                                        FlashScheduleAttr schedule) {
   FlashMemory memory;
   auto values = cast<RankedTensorType>(fold.getInit()[2].getType());
-  memory.rows = values.getDimSize(0);
+  memory.rows = schedule.getRows();
   memory.columns = values.getDimSize(1);
   fold.getBlock().walk([&](MmaOp mma) {
     auto load = mma.getRhs().getDefiningOp<LoadOp>();
@@ -39,7 +39,8 @@ FlashMemory weft::tile::getFlashMemory(FoldOp fold,
     auto type = cast<RankedTensorType>(load.getType());
     memory.addPart(load, type.getDimSize(0), type.getShape().back());
   });
-  memory.place(schedule.getKeyWarps(), schedule.getStages());
+  memory.place(schedule.getKeyWarps(), schedule.getStages(),
+               schedule.getSplits(), schedule.getCluster());
   return memory;
 }
 
@@ -54,67 +55,68 @@ Value CudaTileEmitter::splitBegin(const FlashSteps &steps, Value split) {
       less(begin, steps.first), add(begin, number(steps.splits)), begin);
 }
 
-/// The split and its first step, or those of the next split that has steps. If
-/// it has none there are fewer steps than splits, and those that have one
-/// follow each other from the first step's on.
+/// The split and its first step, or those of the next split of the block that
+/// has steps. If it has none there are fewer steps than splits, and those that
+/// have one follow each other from the first step's on.
 FlashPlace CudaTileEmitter::splitFrom(const FlashSteps &steps, Value split) {
   Value begin = splitBegin(steps, split);
   Value isEmpty = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::sge,
                                                 begin, steps.last);
-  Value firstSplit = b.createOrFold<arith::SubIOp>(steps.first, steps.aligned);
-  return {b.createOrFold<arith::SelectOp>(isEmpty, firstSplit, split),
-          b.createOrFold<arith::SelectOp>(isEmpty, steps.first, begin)};
+  return {b.createOrFold<arith::SelectOp>(isEmpty, steps.lowest.split, split),
+          b.createOrFold<arith::SelectOp>(isEmpty, steps.lowest.step, begin)};
 }
 
 FlashPlace CudaTileEmitter::nextStep(const FlashSteps &steps,
                                      const FlashPlace &place) {
   Value step = add(place.step, number(steps.splits));
-  if (clusterSize > 1)
+  if (clusterSize == steps.splits)
     return {place.split, step};
   Value isInside = less(step, steps.last);
-  FlashPlace other = splitFrom(steps, add(place.split, number(1)));
+  FlashPlace other = splitFrom(steps, add(place.split, number(clusterSize)));
   return {b.createOrFold<arith::SelectOp>(isInside, place.split, other.split),
           b.createOrFold<arith::SelectOp>(isInside, step, other.step)};
 }
 
-/// The steps of this block: its split's in a cluster, else all.
+/// The steps of this block: step n is in block n % cluster.
 FlashSteps CudaTileEmitter::getFlashSteps(FoldOp op) {
   auto schedule = cast<FlashScheduleAttr>(kernel.getScheduleAttr());
   auto narrow = [&](Value value) {
     return b.createOrFold<arith::IndexCastOp>(b.getI32Type(), values.at(value));
   };
+  auto modulo = [&](Value value, int64_t divisor) {
+    return b.createOrFold<arith::RemUIOp>(value, number(divisor));
+  };
+  auto subtract = [&](Value a, Value c) {
+    return b.createOrFold<arith::SubIOp>(a, c);
+  };
   FlashSteps steps;
   steps.splits = schedule.getSplits();
   steps.first = narrow(op.getLower());
   steps.last = narrow(op.getUpper());
-  steps.aligned = b.createOrFold<arith::SubIOp>(
-      steps.first,
-      b.createOrFold<arith::RemUIOp>(steps.first, number(steps.splits)));
-  if (clusterSize == 1) {
-    steps.begin = splitFrom(steps, number(0));
-    steps.count = b.createOrFold<arith::SubIOp>(steps.last, steps.first);
-    return steps;
+  Value firstSplit = modulo(steps.first, steps.splits);
+  steps.aligned = subtract(steps.first, firstSplit);
+  Value rank = number(0), skipped = number(0);
+  if (clusterSize > 1) {
+    rank = cuda::ClusterRankOp::create(b, b.getI32Type());
+    skipped = modulo(subtract(add(rank, number(clusterSize)),
+                              modulo(steps.first, clusterSize)),
+                     clusterSize);
   }
-  Value rank = cuda::ClusterRankOp::create(b, b.getI32Type());
-  steps.begin = {rank, splitBegin(steps, rank)};
-  Value span = b.createOrFold<arith::SubIOp>(
-      add(steps.last, number(steps.splits - 1)), steps.begin.step);
-  // Negative if the split has no step: rounds to 0 or less.
-  steps.count = b.createOrFold<arith::DivSIOp>(span, number(steps.splits));
+  steps.lowest = {modulo(add(firstSplit, skipped), steps.splits),
+                  add(steps.first, skipped)};
+  // Negative if there is none: rounds to 0 or less.
+  steps.count = subtract(steps.last, steps.lowest.step);
+  if (clusterSize > 1)
+    steps.count = b.createOrFold<arith::DivSIOp>(
+        add(steps.count, number(clusterSize - 1)), number(clusterSize));
+  steps.begin =
+      clusterSize < steps.splits ? splitFrom(steps, rank) : steps.lowest;
   return steps;
 }
 
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
-
-/// Operations of a step that say where its tiles lie, and what of that other
-/// operations compute: what the loads' operands are.
-struct CudaTileEmitter::StepAddresses {
-  SmallVector<Operation *> ops;  ///< In their order.
-  SmallVector<Value> operands;   ///< Of loads, not constant.
-  SmallVector<Operation *> body; ///< What computes with the step's tiles.
-};
 
 /// The operations of the block that the given ones need, and these. What the
 /// loads of the ring need is left out.
@@ -143,8 +145,7 @@ static bool isConsecutive(const DimAddress &dim) {
          dim[0].stride == 1;
 }
 
-FailureOr<CudaTileEmitter::StepAddresses>
-CudaTileEmitter::getStepAddresses(FoldOp op) {
+FailureOr<StepAddresses> CudaTileEmitter::getStepAddresses(FoldOp op) {
   Block &block = op.getBlock();
   StepAddresses addresses;
   SmallVector<Operation *> sources;
@@ -195,6 +196,62 @@ CudaTileEmitter::emitStepAddresses(FoldOp op, const StepAddresses &addresses,
   return lookup(addresses.operands);
 }
 
+/// Whether rows follow each other at the same distance in memory.
+static bool isStrided(const DimAddress &dim) {
+  return dim.size() == 1 && dim[0].divisor == 1 && !dim[0].count &&
+         !dim[0].isPerRow;
+}
+
+/// Copies whose rows a thread has at the same distance: their addresses are
+/// sums of one number and constants, which instructions take as they are. Rows
+/// behind the last one inside become zeros.
+void CudaTileEmitter::emitStridedCopies(const RingPart &part,
+                                        const CudaAccess &access,
+                                        const TileLayout &layout, Value target,
+                                        Value slotStart) {
+  TilePosition first = positionOf(layout, 0);
+  Value column = mul(first.column, chunkElements);
+  Value to = add(slotStart, add(mul(first.row, part.pitch), column));
+  Value from = b.createOrFold<arith::IndexCastOp>(
+      b.getIndexType(), offsetOf(access, {first.row, column}));
+  Value rowsLeft;
+  if (access.rows)
+    rowsLeft = b.createOrFold<arith::SubIOp>(access.rows, first.row);
+  int64_t step = threads / layout.columns;
+  int64_t stride = access.dims[0].address[0].stride;
+  for (int64_t row = 0; row < layout.rows; row += step) {
+    Value isThere = row + step > layout.rows
+                        ? less(first.row, number(layout.rows - row))
+                        : Value();
+    guarded(isThere, [&] {
+      cuda::CopyAsyncOp::create(
+          b, target, add(to, number(row * part.pitch)), access.pointer,
+          add(from, index(row * stride)), chunkBytes,
+          rowsLeft ? less(number(row), rowsLeft) : Value());
+    });
+  }
+}
+
+void CudaTileEmitter::emitPlacedCopies(const RingPart &part,
+                                       const CudaAccess &access,
+                                       const TileLayout &layout, Value target,
+                                       Value slotStart) {
+  for (int64_t i = 0; i * threads < layout.elements(); ++i) {
+    TilePosition position =
+        layout.isReplicated() ? makePosition(layout, i) : positionOf(layout, i);
+    guarded(position.inside, [&] {
+      Value column = mul(position.column, chunkElements);
+      Value to = add(slotStart, add(mul(position.row, part.pitch), column));
+      Value from = offsetOf(access, {clampRow(access, position.row), column});
+      Value isValid;
+      if (access.rows)
+        isValid = less(position.row, access.rows);
+      cuda::CopyAsyncOp::create(b, target, to, access.pointer, from, chunkBytes,
+                                isValid);
+    });
+  }
+}
+
 /// Starts copying the tiles of a step into a slot.
 LogicalResult CudaTileEmitter::emitStepCopies(const StepAddresses &addresses,
                                               ValueRange operands, Value slot) {
@@ -218,17 +275,11 @@ LogicalResult CudaTileEmitter::emitStepCopies(const StepAddresses &addresses,
         part.offset);
     TileLayout layout{type.getDimSize(0), type.getDimSize(1) / chunkElements,
                       threads};
-    for (int64_t i = 0; i * threads < layout.elements(); ++i) {
-      TilePosition position = layout.isReplicated() ? makePosition(layout, i)
-                                                    : positionOf(layout, i);
-      guarded(position.inside, [&] {
-        Value column = mul(position.column, chunkElements);
-        Value to = add(slotStart, add(mul(position.row, part.pitch), column));
-        Value from = offsetOf(access, {clampRow(access, position.row), column});
-        cuda::CopyAsyncOp::create(b, target, to, access.pointer, from,
-                                  chunkBytes, Value());
-      });
-    }
+    if (!access.dims[0].origin && isStrided(access.dims[0].address) &&
+        threads % layout.columns == 0)
+      emitStridedCopies(part, access, layout, target, slotStart);
+    else
+      emitPlacedCopies(part, access, layout, target, slotStart);
   }
   return success();
 }
@@ -237,84 +288,103 @@ LogicalResult CudaTileEmitter::emitStepCopies(const StepAddresses &addresses,
 // The fold
 //===----------------------------------------------------------------------===//
 
-LogicalResult CudaTileEmitter::emitFlashFold(FoldOp op) {
+/// Starts the copies of the first steps of the fold. What they need of it has
+/// been lowered; `isWaiting`: the copies, not where they come from, have to
+/// wait for earlier kernels.
+LogicalResult CudaTileEmitter::beginFlashFold(FoldOp op, bool isWaiting) {
   auto schedule = dyn_cast_or_null<FlashScheduleAttr>(kernel.getScheduleAttr());
   if (!schedule || flash || op->getParentOfType<LoopLikeOpInterface>() ||
       op->getParentOfType<FoldOp>())
     return op.emitError("can be cut over warps once in a kernel with a "
                         "#tile.flash_schedule, outside of loops");
   flash = getFlashMemory(op, schedule);
-  flashRows = number(flash->rows);
-  op.getBlock().walk([&](MmaOp mma) {
-    if (auto heads = mma.getLhs().getDefiningOp<LoadHeadsOp>())
-      flashRows =
-          mul(clampCount(heads.getRows(), flash->rows), heads.getHeads());
-  });
   FailureOr<StepAddresses> addresses = getStepAddresses(op);
   if (failed(addresses))
     return failure();
-  emitEmptyState();
   FlashSteps steps = getFlashSteps(op);
+  flashStart = FlashStart{op, std::move(*addresses), steps, {}, {}};
+  FlashPlace place = steps.begin;
   int64_t ahead = schedule.getStages() - 1;
-  LogicalResult result = success();
-  auto run = [&](LogicalResult step) {
-    if (failed(step))
-      result = failure();
-  };
+  SmallVector<SmallVector<Value>> places;
   // Steps behind the last one are looked up as if they were the first.
-  auto lookUp = [&](Value isInside, Value step) -> SmallVector<Value> {
-    FailureOr<SmallVector<Value>> operands = emitStepAddresses(
-        op, *addresses,
-        b.createOrFold<arith::SelectOp>(isInside, step, steps.first));
-    run(operands);
-    return succeeded(operands) ? *operands : SmallVector<Value>();
-  };
-  guarded(less(number(0), steps.count), [&] {
-    FlashPlace place = steps.begin;
-    for (int64_t i = 0; i < ahead; ++i) {
-      guarded(i == 0 ? Value() : less(number(i), steps.count), [&] {
-        FailureOr<SmallVector<Value>> operands =
-            emitStepAddresses(op, *addresses, place.step);
-        run(operands);
-        if (succeeded(operands))
-          run(emitStepCopies(*addresses, *operands, number(i)));
-      });
-      cuda::CommitCopiesOp::create(b);
-      place = nextStep(steps, place);
-    }
-    SmallVector<Value> carried = lookup(op.getInit());
-    size_t stateSize = carried.size();
-    llvm::append_range(carried,
-                       lookUp(less(number(ahead), steps.count), place.step));
+  for (int64_t i = 0; i <= ahead; ++i) {
+    Value step = b.createOrFold<arith::SelectOp>(less(number(i), steps.count),
+                                                 place.step, steps.first);
+    FailureOr<SmallVector<Value>> operands =
+        emitStepAddresses(op, flashStart->addresses, step);
+    if (failed(operands))
+      return failure();
+    places.push_back(std::move(*operands));
     place = nextStep(steps, place);
-    llvm::append_range(carried, ValueRange{steps.begin.split, steps.begin.step,
-                                           place.split, place.step});
-    if (failed(result))
-      return;
-    auto loop =
-        scf::ForOp::create(b, number(0), steps.count, number(1), carried);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    run(emitFlashStep(op, *addresses, steps, loop, stateSize));
-  });
+  }
+  flashStart->lookedUp = places.pop_back_val();
+  flashStart->next = place;
+  if (isWaiting)
+    cuda::WaitDependencyOp::create(b);
+  LogicalResult result = success();
+  for (auto [i, operands] : llvm::enumerate(places)) {
+    guarded(less(number(i), steps.count), [&] {
+      if (failed(emitStepCopies(flashStart->addresses, operands, number(i))))
+        result = failure();
+    });
+    cuda::CommitCopiesOp::create(b);
+  }
   return result;
 }
 
-/// The body of the loop over steps. It carries the state, where the tiles of
-/// the next step to be copied lie, the split and number of the step, and those
-/// of the next one to be looked up.
-LogicalResult CudaTileEmitter::emitFlashStep(FoldOp op,
-                                             const StepAddresses &addresses,
-                                             const FlashSteps &steps,
-                                             scf::ForOp loop,
-                                             size_t stateSize) {
+LogicalResult CudaTileEmitter::emitFlashFold(FoldOp op) {
+  if ((!flashStart || flashStart->fold != op) &&
+      failed(beginFlashFold(op, /*isWaiting=*/false)))
+    return failure();
+  const FlashSteps &steps = flashStart->steps;
+  // Splits without steps give nothing.
+  if (flash->states > 1)
+    guarded(less(b.createOrFold<arith::SubIOp>(steps.last, steps.first),
+                 number(steps.splits)),
+            [&] { emitEmptyStates(); });
+  // The state of the splits before, where one block has several.
+  SmallVector<Value> init = lookup(op.getInit());
+  SmallVector<Value> carried = init;
+  bool isMerging = clusterSize == 1 && steps.splits > 1;
+  if (isMerging)
+    llvm::append_range(carried, init);
+  llvm::append_range(carried, flashStart->lookedUp);
+  llvm::append_range(carried,
+                     ValueRange{steps.begin.split, steps.begin.step,
+                                flashStart->next.split, flashStart->next.step});
+  auto loop = scf::ForOp::create(b, number(0), steps.count, number(1), carried);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    if (failed(emitFlashStep(op, loop)))
+      return failure();
+  }
+  if (flash->states > 1)
+    return success();
+  // All steps are done: the state takes the place of their tiles.
+  emitBarrier();
+  ValueRange results = loop.getResults();
+  storeState(results.slice(isMerging ? init.size() : 0, init.size()),
+             number(0));
+  return success();
+}
+
+/// The body of the loop over steps. It carries the state of the split and, in a
+/// single block, of those before, where the tiles of the next step to be copied
+/// lie, the split and number of the step, and those of the next one to be
+/// looked up.
+LogicalResult CudaTileEmitter::emitFlashStep(FoldOp op, scf::ForOp loop) {
   auto schedule = cast<FlashScheduleAttr>(kernel.getScheduleAttr());
+  const FlashSteps &steps = flashStart->steps;
+  const StepAddresses &addresses = flashStart->addresses;
   int64_t ahead = schedule.getStages() - 1;
   Value number_ = loop.getInductionVar();
-  SmallVector<Value> carried(loop.getRegionIterArgs());
+  ValueRange carried = loop.getRegionIterArgs();
+  size_t stateSize = op.getInit().size();
+  ValueRange places = carried.take_back(4);
   ValueRange operands =
-      ValueRange(carried).slice(stateSize, addresses.operands.size());
-  ValueRange places = ValueRange(carried).take_back(4);
+      carried.drop_back(4).take_back(addresses.operands.size());
+  ValueRange states = carried.drop_back(4 + addresses.operands.size());
   FlashPlace place = {places[0], places[1]}, next = {places[2], places[3]};
   auto slotOf = [&](Value step) -> Value {
     return b.createOrFold<arith::RemUIOp>(step, number(schedule.getStages()));
@@ -342,34 +412,52 @@ LogicalResult CudaTileEmitter::emitFlashStep(FoldOp op,
   flashSlot = slotOf(number_);
   values[op.getIndex()] =
       b.createOrFold<arith::IndexCastOp>(b.getIndexType(), place.step);
-  bind(op.getState(), ValueRange(carried).take_front(stateSize));
+  bind(op.getState(), states.take_front(stateSize));
   for (Operation *inner : addresses.body) {
     b.setLoc(inner->getLoc());
     if (failed(emitOp(inner)))
       return failure();
   }
   b.setLoc(op.getLoc());
-  SmallVector<Value> state =
-      lookup(op.getBlock().getTerminator()->getOperands());
-  SmallVector<Value> start = lookup(op.getInit());
-  Value isLast = b.createOrFold<arith::CmpIOp>(
-      arith::CmpIPredicate::sge, add(place.step, number(steps.splits)),
-      steps.last);
-  auto end = scf::IfOp::create(b, TypeRange(ValueRange(state)), isLast,
-                               /*withElseRegion=*/true);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(end.thenBlock());
-    emitSplitEnd(state, flashSlot);
-    scf::YieldOp::create(b, start);
-    b.setInsertionPointToStart(end.elseBlock());
-    scf::YieldOp::create(b, state);
-  }
+  SmallVector<Value> yielded = emitSplitEnd(
+      op, place, lookup(op.getBlock().getTerminator()->getOperands()),
+      states.drop_front(stateSize));
   FlashPlace after = nextStep(steps, place), afterNext = nextStep(steps, next);
-  SmallVector<Value> yielded(end.getResults());
   llvm::append_range(yielded, *nextOperands);
   llvm::append_range(yielded, ValueRange{after.split, after.step,
                                          afterNext.split, afterNext.step});
   scf::YieldOp::create(b, yielded);
   return success();
+}
+
+/// The states to go on with behind a step that leaves its split's in `state`:
+/// behind the last step of a split it is merged into `before` or, if that is
+/// empty, stored, and the next split begins.
+SmallVector<Value> CudaTileEmitter::emitSplitEnd(FoldOp op,
+                                                 const FlashPlace &place,
+                                                 SmallVector<Value> state,
+                                                 ValueRange before) {
+  const FlashSteps &steps = flashStart->steps;
+  SmallVector<Value> kept = state;
+  llvm::append_range(kept, before);
+  // A block's only split ends with its loop.
+  if (clusterSize == steps.splits && before.empty())
+    return kept;
+  Value isLast = b.createOrFold<arith::CmpIOp>(
+      arith::CmpIPredicate::sge, add(place.step, number(steps.splits)),
+      steps.last);
+  auto end = scf::IfOp::create(b, TypeRange(ValueRange(kept)), isLast,
+                               /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(end.thenBlock());
+  SmallVector<Value> started = lookup(op.getInit());
+  if (before.empty())
+    storeState(state, b.createOrFold<arith::DivUIOp>(place.split,
+                                                     number(clusterSize)));
+  else
+    llvm::append_range(started, mergeStates(before, state));
+  scf::YieldOp::create(b, started);
+  b.setInsertionPointToStart(end.elseBlock());
+  scf::YieldOp::create(b, kept);
+  return SmallVector<Value>(end.getResults());
 }

@@ -1,11 +1,12 @@
-//===- LowerTileToCudaFlashState.cpp - Softmax states in shared memory ----===//
+//===- LowerTileToCudaFlashState.cpp - Softmax states of warps ------------===//
 //
-// At the end of a split the states that the warps have are merged into one: the
-// largest maximum, the sum of what each has times a power of two to the
-// difference. That is merged into the block's state, which holds the splits
-// before. The blocks of a cluster have a split each; each then merges all of
-// them, for its columns. The same operations in the same order either way, and
-// an empty state changes nothing, so both give the same bits.
+// At the end of a split each warp has a state of it. A single block merges it
+// into the warp's state of the splits before, in registers; the blocks of a
+// cluster keep the states apart, in shared memory. In the end every block
+// merges, for its columns, the splits of each warp in ascending order, then the
+// warps: the state of both is the largest maximum and the sum of what each has
+// times a power of two to the difference. The same operations in the same order
+// either way, and an empty state changes nothing, so all give the same bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +18,6 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::tile;
 
-/// Rows whose values are merged at a time.
-static constexpr int64_t rowsAtATime = 4;
 /// Maximum of a state without elements; finite, so that differences with it are
 /// never NaN.
 static constexpr float lowestScore = -3.0e38f;
@@ -27,8 +26,9 @@ Value CudaTileEmitter::constantF32(float value) {
   return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
 }
 
+/// Two to the difference of numbers or of vectors.
 Value CudaTileEmitter::exp2Difference(Value a, Value c) {
-  return cuda::Exp2Op::create(b, b.getF32Type(),
+  return cuda::Exp2Op::create(b, a.getType(),
                               arith::SubFOp::create(b, a, c).getResult());
 }
 
@@ -54,7 +54,8 @@ void CudaTileEmitter::storeRowState(const SoftmaxRow &row, Value pointer,
   cuda::StoreOp::create(b, pair, pointer, add(at, number(flash->columns)));
 }
 
-/// The state of both, and by what the values of each are multiplied for it.
+/// The state of both, and by what the values of each are multiplied for it; of
+/// numbers or of vectors.
 SoftmaxMerge CudaTileEmitter::mergeRows(const SoftmaxRow &a,
                                         const SoftmaxRow &c) {
   SoftmaxMerge merge;
@@ -73,198 +74,174 @@ Value CudaTileEmitter::mergeValues(const SoftmaxMerge &merge, Value a,
   return math::FmaOp::create(b, a, merge.left, right);
 }
 
-/// Pointer to f32 at a byte offset.
-Value CudaTileEmitter::statePointer(int64_t offset) {
+/// The state of both states that a warp has in registers.
+SmallVector<Value> CudaTileEmitter::mergeStates(ValueRange a, ValueRange c) {
+  SoftmaxMerge merge = mergeRows({a[0], a[1]}, {c[0], c[1]});
+  auto type = cast<VectorType>(a[2].getType());
+  int64_t rows = cast<VectorType>(a[0].getType()).getNumElements();
+  auto repeat = [&](Value factors) -> Value {
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < type.getNumElements(); ++i)
+      elements.push_back(
+          vector::ExtractOp::create(b, factors, i % (2 * rows) / 2));
+    return vector::FromElementsOp::create(b, type, elements);
+  };
+  SoftmaxMerge ofValues = {{}, repeat(merge.left), repeat(merge.right)};
+  return {merge.row.maximum, merge.row.sum, mergeValues(ofValues, a[2], c[2])};
+}
+
+/// Pointer to f32 at the first state of the block.
+Value CudaTileEmitter::statePointer() {
   return cuda::SharedMemoryOp::create(
       b,
       cuda::PtrType::get(b.getContext(), b.getF32Type(), cuda::Space::Shared),
-      offset);
+      flash->stateOffset);
 }
 
-/// Calls `body` for the columns of a row that the thread has.
-void CudaTileEmitter::forStateColumns(function_ref<void(Value column)> body) {
-  for (int64_t i = 0; i < flash->columns; i += threads) {
-    Value column = add(thread, number(i));
-    guarded(i + threads > flash->columns ? less(column, number(flash->columns))
-                                         : Value(),
-            [&] { body(column); });
-  }
+/// Where a state of a warp begins, f32 elements behind the first state.
+Value CudaTileEmitter::stateStart(Value state, Value warp) {
+  auto schedule = cast<FlashScheduleAttr>(kernel.getScheduleAttr());
+  return mul(add(mul(state, schedule.getKeyWarps()), warp),
+             flash->getStateSize());
 }
 
-/// A loop over the first `count` rows in steps.
-void CudaTileEmitter::forStateRows(Value count, int64_t step,
-                                   function_ref<void(Value row)> body) {
-  auto loop = scf::ForOp::create(b, number(0), count, number(step));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  body(loop.getInductionVar());
-}
-
-void CudaTileEmitter::emitEmptyState() {
-  Value state = statePointer(flash->stateOffset);
-  forStateRows(flashRows, 1, [&](Value row) {
-    Value at = mul(row, flash->statePitch);
-    forStateColumns([&](Value column) {
-      cuda::StoreOp::create(b, constantF32(0), state, add(at, column));
-    });
-  });
-  guarded(less(thread, number(flash->rows)), [&] {
-    storeRowState({constantF32(lowestScore), constantF32(0)}, state,
-                  mul(thread, flash->statePitch));
-  });
-}
-
-/// Merges the warps' states of a split into the block's.
-void CudaTileEmitter::emitSplitEnd(ValueRange state, Value slot) {
-  Value slotStart = mul(slot, flash->slotBytes / 4);
-  // The warps have read the slot.
-  emitBarrier();
-  storeWarpStates(state, slotStart);
-  emitBarrier();
-  guarded(less(thread, number(flash->rows)),
-          [&] { mergeRowStates(thread, slotStart); });
-  emitBarrier();
-  forStateRows(flashRows, rowsAtATime, [&](Value first) {
-    for (int64_t i = 0; i < rowsAtATime; ++i)
-      mergeRowValues(add(first, number(i)), slotStart);
-  });
-}
-
-/// f32 elements between the states of two warps in a slot.
-static int64_t getWarpPitch(const FlashMemory &memory) {
-  return memory.rows * memory.statePitch;
-}
-
-void CudaTileEmitter::storeWarpStates(ValueRange state, Value slotStart) {
-  const LanePosition &place = lanePosition();
-  Value slots = statePointer(0);
-  Value mine = add(slotStart, mul(place.warp, getWarpPitch(*flash)));
-  auto extract = [&](Value vector, int64_t i) -> Value {
-    return vector::ExtractOp::create(b, vector, i);
+/// Makes all states of the block empty.
+void CudaTileEmitter::emitEmptyStates() {
+  auto schedule = cast<FlashScheduleAttr>(kernel.getScheduleAttr());
+  Value pointer = statePointer();
+  int64_t rows = schedule.getKeyWarps() * flash->states * flash->rows;
+  auto forAll = [&](int64_t count, function_ref<void(Value)> body) {
+    auto loop = scf::ForOp::create(b, thread, number(count), number(threads));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    body(loop.getInductionVar());
   };
-  std::array<Value, 2> rows;
-  for (int64_t half = 0; half < 2; ++half)
-    rows[half] =
-        add(mine, mul(add(place.group, number(8 * half)), flash->statePitch));
-  // Registers 2n and 2n + 1 are consecutive columns of a row.
-  for (int64_t i = 0; i < flash->columns / 2; i += 2) {
-    Value pair = sliceVector(b, state[2], i, 2);
-    Value column = add(mul(place.inGroup, 2), number(i / 4 * 8));
-    cuda::StoreOp::create(b, pair, slots, add(rows[i % 4 / 2], column));
-  }
-  guarded(equal(place.inGroup, number(0)), [&] {
-    for (int64_t half = 0; half < 2; ++half)
-      storeRowState({extract(state[0], half), extract(state[1], half)}, slots,
-                    rows[half]);
+  auto zeros = VectorType::get(4, b.getF32Type());
+  Value none = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(zeros, b.getF32FloatAttr(0)));
+  int64_t pieces = flash->columns / 4;
+  forAll(rows * pieces, [&](Value piece) {
+    Value row = b.createOrFold<arith::DivUIOp>(piece, number(pieces));
+    Value column = b.createOrFold<arith::RemUIOp>(piece, number(pieces));
+    cuda::StoreOp::create(b, none, pointer,
+                          add(mul(row, flash->statePitch), mul(column, 4)));
+  });
+  forAll(rows, [&](Value row) {
+    storeRowState({constantF32(lowestScore), constantF32(0)}, pointer,
+                  mul(row, flash->statePitch));
   });
 }
 
-/// New maximum and sum of a row of the block's state, and by what the values of
-/// each warp, their sum, and those of the block are multiplied for it.
-void CudaTileEmitter::mergeRowStates(Value row, Value slotStart) {
-  auto schedule = cast<FlashScheduleAttr>(kernel.getScheduleAttr());
-  Value slots = statePointer(0), total = statePointer(flash->stateOffset);
-  Value rowStart = mul(row, flash->statePitch);
-  SmallVector<SoftmaxRow> warps;
-  for (int64_t warp = 0; warp < schedule.getKeyWarps(); ++warp)
-    warps.push_back(loadRowState(
-        slots,
-        add(add(slotStart, number(warp * getWarpPitch(*flash))), rowStart)));
-  SoftmaxRow before = loadRowState(total, rowStart);
-  SoftmaxRow split = {warps[0].maximum, Value()};
-  for (const SoftmaxRow &warp : llvm::drop_begin(warps))
-    split.maximum = arith::MaximumFOp::create(b, split.maximum, warp.maximum);
-  SmallVector<Value> factors;
-  for (const SoftmaxRow &warp : warps) {
-    Value factor =
-        factors.emplace_back(exp2Difference(warp.maximum, split.maximum));
-    split.sum =
-        split.sum
-            ? math::FmaOp::create(b, warp.sum, factor, split.sum).getResult()
-            : arith::MulFOp::create(b, warp.sum, factor).getResult();
+/// Writes the state that a warp has in registers to its place of that number.
+void CudaTileEmitter::storeState(ValueRange state, Value number_) {
+  const LanePosition &place = lanePosition();
+  Value pointer = statePointer();
+  Value mine = stateStart(number_, place.warp);
+  int64_t halves = cast<VectorType>(state[0].getType()).getNumElements();
+  int64_t registers = cast<VectorType>(state[2].getType()).getNumElements();
+  for (int64_t half = 0; half < halves; ++half) {
+    Value row = add(place.group, number(8 * half));
+    bool isPartial = 8 * (half + 1) > flash->rows;
+    guarded(isPartial ? less(row, number(flash->rows)) : Value(), [&] {
+      Value start = add(mine, mul(row, flash->statePitch));
+      // Registers 2n and 2n + 1 are consecutive columns of a row.
+      for (int64_t i = 2 * half; i < registers; i += 2 * halves) {
+        Value pair = sliceVector(b, state[2], i, 2);
+        Value column = add(mul(place.inGroup, 2), number(i / (2 * halves) * 8));
+        cuda::StoreOp::create(b, pair, pointer, add(start, column));
+      }
+      guarded(equal(place.inGroup, number(0)), [&] {
+        storeRowState({vector::ExtractOp::create(b, state[0], half),
+                       vector::ExtractOp::create(b, state[1], half)},
+                      pointer, start);
+      });
+    });
   }
-  SoftmaxMerge merge = mergeRows(before, split);
-  storeRowState(merge.row, total, rowStart);
-  factors.append({merge.left, merge.right});
-  Value pointer = statePointer(flash->factorOffset);
-  for (auto [i, factor] : llvm::enumerate(factors))
-    cuda::StoreOp::create(b, factor, pointer,
-                          add(mul(row, flash->factorPitch), number(i)));
 }
 
-void CudaTileEmitter::mergeRowValues(Value row, Value slotStart) {
-  auto schedule = cast<FlashScheduleAttr>(kernel.getScheduleAttr());
-  int64_t warps = schedule.getKeyWarps();
-  Value slots = statePointer(0), total = statePointer(flash->stateOffset);
-  Value pointer = statePointer(flash->factorOffset);
-  SmallVector<Value> factors;
-  for (int64_t i = 0; i < flash->factorPitch; i += 4) {
-    Value four =
-        loadF32(pointer, add(mul(row, flash->factorPitch), number(i)), 4);
-    for (int64_t j = 0; j < 4; ++j)
-      factors.push_back(vector::ExtractOp::create(b, four, j));
+/// One element of a warp's state of all splits: its row and value.
+std::pair<SoftmaxRow, Value>
+CudaTileEmitter::mergeSplits(ArrayRef<Value> blocks, int64_t warp,
+                             Value rowStart, Value column) {
+  auto load = [&](Value pointer, int64_t state) {
+    Value at = add(stateStart(number(state), number(warp)), rowStart);
+    return std::pair(loadRowState(pointer, at),
+                     loadF32(pointer, add(at, column)));
+  };
+  if (blocks.size() == 1)
+    return load(blocks.front(), 0);
+  SmallVector<std::pair<SoftmaxRow, Value>> splits;
+  for (int64_t state = 0; state < flash->states; ++state)
+    for (Value pointer : blocks)
+      splits.push_back(load(pointer, state));
+  SoftmaxRow row = {constantF32(lowestScore), constantF32(0)};
+  Value value = constantF32(0);
+  for (auto [nextRow, nextValue] : splits) {
+    SoftmaxMerge merge = mergeRows(row, nextRow);
+    value = mergeValues(merge, value, nextValue);
+    row = merge.row;
   }
-  SoftmaxMerge merge = {{}, factors[warps], factors[warps + 1]};
-  Value rowStart = mul(row, flash->statePitch);
-  forStateColumns([&](Value column) {
-    Value at = add(rowStart, column);
-    SmallVector<Value> parts;
-    for (int64_t warp = 0; warp < warps; ++warp)
-      parts.push_back(loadF32(
-          slots, add(add(slotStart, number(warp * getWarpPitch(*flash))), at)));
-    Value before = loadF32(total, at);
-    Value value = arith::MulFOp::create(b, parts[0], factors[0]);
-    for (int64_t warp = 1; warp < warps; ++warp)
-      value = math::FmaOp::create(b, parts[warp], factors[warp], value);
-    cuda::StoreOp::create(b, mergeValues(merge, before, value), total, at);
-  });
+  return {row, value};
 }
 
-/// A block's columns of the states of all blocks of the cluster, merged in the
-/// order of their ranks, which is that of the splits.
+/// The mean of an element of all warps' states.
+Value CudaTileEmitter::mergeWarps(
+    ArrayRef<std::pair<SoftmaxRow, Value>> warps) {
+  Value maximum = warps.front().first.maximum;
+  for (const auto &[row, value] : llvm::drop_begin(warps))
+    maximum = arith::MaximumFOp::create(b, maximum, row.maximum);
+  auto addUp = [&](Value total, Value part, Value factor) -> Value {
+    if (!total)
+      return arith::MulFOp::create(b, part, factor);
+    return math::FmaOp::create(b, part, factor, total);
+  };
+  Value sum, mean;
+  for (const auto &[row, value] : warps) {
+    Value factor = exp2Difference(row.maximum, maximum);
+    sum = addUp(sum, row.sum, factor);
+    mean = addUp(mean, value, factor);
+  }
+  // A row that saw no key gives 0.
+  Value isEmpty =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, constantF32(0));
+  return arith::DivFOp::create(
+      b, mean, arith::SelectOp::create(b, isEmpty, constantF32(1), sum));
+}
+
+/// A block's columns of the states of all blocks of the cluster.
 LogicalResult CudaTileEmitter::emitShareSoftmax(ShareSoftmaxOp op) {
   if (!flash)
     return op.emitError("needs a fold that is cut over warps");
-  if (clusterSize > 1)
-    cuda::ClusterBarrierOp::create(b);
-  else
-    emitBarrier();
   TileLayout layout = layoutOf(op.getType());
-  if (layout.isReplicated() || layout.columns * clusterSize != flash->columns)
+  if (layout.isReplicated() || layout.columns * clusterSize != flash->columns ||
+      layout.rows != flash->rows)
     return op.emitError("expected ")
-           << flash->columns << " columns, of which each block of a cluster of "
-           << clusterSize << " has its part, found a tile of type "
-           << op.getType();
-  Value state = statePointer(flash->stateOffset);
+           << flash->rows << " rows of " << flash->columns
+           << " columns, of which each block of a cluster of " << clusterSize
+           << " has its part, found a tile of type " << op.getType();
+  SmallVector<Value> blocks = {statePointer()};
   Value firstColumn = number(0);
-  SmallVector<Value> states = {state};
   if (clusterSize > 1) {
+    cuda::ClusterBarrierOp::create(b);
     firstColumn =
         mul(cuda::ClusterRankOp::create(b, b.getI32Type()), layout.columns);
-    states.clear();
+    Value own = blocks.front();
+    blocks.clear();
     for (int64_t rank = 0; rank < clusterSize; ++rank)
-      states.push_back(mapToCluster(state, number(rank)));
+      blocks.push_back(mapToCluster(own, number(rank)));
+  } else {
+    emitBarrier();
   }
+  auto schedule = cast<FlashScheduleAttr>(kernel.getScheduleAttr());
   SmallVector<Value> registers;
   for (int64_t i = 0; i < layout.registers(); ++i) {
     TilePosition position = positionOf(layout, i);
     Value rowStart = mul(position.row, flash->statePitch);
-    Value at = add(rowStart, add(firstColumn, position.column));
-    SmallVector<std::pair<SoftmaxRow, Value>> loaded;
-    for (Value part : states)
-      loaded.push_back({loadRowState(part, rowStart), loadF32(part, at)});
-    auto [row, value] = loaded.front();
-    for (auto [nextRow, nextValue] : llvm::drop_begin(loaded)) {
-      SoftmaxMerge merge = mergeRows(row, nextRow);
-      value = mergeValues(merge, value, nextValue);
-      row = merge.row;
-    }
-    // A row that saw no key gives 0.
-    Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, row.sum,
-                                          constantF32(0));
-    Value divisor =
-        arith::SelectOp::create(b, isEmpty, constantF32(1), row.sum);
-    registers.push_back(arith::DivFOp::create(b, value, divisor));
+    Value column = add(firstColumn, position.column);
+    SmallVector<std::pair<SoftmaxRow, Value>> warps;
+    for (int64_t warp = 0; warp < schedule.getKeyWarps(); ++warp)
+      warps.push_back(mergeSplits(blocks, warp, rowStart, column));
+    registers.push_back(mergeWarps(warps));
   }
   values[op.getResult()] = pack(op.getType(), registers);
   return success();

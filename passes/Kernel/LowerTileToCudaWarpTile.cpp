@@ -4,8 +4,9 @@
 // gives it: with g = lane / 4 and t = lane % 4, registers 4n .. 4n + 3 are the
 // elements (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1) of the warp's
 // n-th 8 columns. A tile of one column has a register for row g and one for g
-// + 8. Elements of 16 bits are packed in pairs, which makes the tile the
-// left-hand operand of the next multiplication.
+// + 8. Of a tile of 8 rows the registers of rows g are there only; a
+// multiplication gets zeros for the others. Elements of 16 bits are packed in
+// pairs, which makes the tile the left-hand operand of the next multiplication.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +19,8 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::tile;
 
-/// Rows and values of k of one multiplication; columns come in pairs of 8.
-static constexpr int64_t mmaRows = 16, mmaSteps = 16, mmaColumns = 16;
+/// Values of k of one multiplication; columns come in pairs of 8.
+static constexpr int64_t mmaSteps = 16, mmaColumns = 16;
 
 WarpTileAttr weft::tile::getWarpTile(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
@@ -30,7 +31,7 @@ WarpTileAttr weft::tile::getWarpTile(Type type) {
 bool weft::tile::isOnWarpTiles(Operation *op) {
   return op->getNumResults() == 1 && getWarpTile(op->getResult(0).getType()) &&
          isa<IotaOp, BroadcastOp, ReduceOp, MmaOp, LoadHeadsOp, arith::TruncFOp,
-             math::Exp2Op>(op);
+             math::Exp2Op, math::FmaOp>(op);
 }
 
 /// Columns of a warp.
@@ -39,14 +40,22 @@ static int64_t getWarpColumns(Type type) {
          getWarpTile(type).getColumnWarps();
 }
 
-static int64_t getRegisters(Type type) {
-  int64_t columns = getWarpColumns(type);
-  return columns == 1 ? 2 : columns / 8 * 4;
+static int64_t getRows(Type type) {
+  return cast<RankedTensorType>(type).getDimSize(0);
 }
 
-/// Which of the two rows of a thread a register is in: g or g + 8.
+/// Rows of a tile that a thread has elements of: g, or g and g + 8.
+static int64_t getHalves(Type type) { return getRows(type) / 8; }
+
+static int64_t getRegisters(Type type) {
+  int64_t columns = getWarpColumns(type);
+  return (columns == 1 ? 1 : columns / 8 * 2) * getHalves(type);
+}
+
+/// Which of a thread's rows a register is in: g or g + 8.
 static int64_t getHalf(Type type, int64_t reg) {
-  return getWarpColumns(type) == 1 ? reg : reg % 4 / 2;
+  int64_t halves = getHalves(type);
+  return getWarpColumns(type) == 1 ? reg : reg % (2 * halves) / 2;
 }
 
 Type CudaTileEmitter::convertWarpTile(RankedTensorType type) {
@@ -85,7 +94,8 @@ std::pair<Value, Value> CudaTileEmitter::warpElement(RankedTensorType type,
   Value row = add(place.group, number(8 * getHalf(type, reg)));
   if (getWarpColumns(type) == 1)
     return {row, number(0)};
-  Value column = add(mul(place.inGroup, 2), number(reg / 4 * 8 + reg % 2));
+  int64_t inTile = 2 * getHalves(type);
+  Value column = add(mul(place.inGroup, 2), number(reg / inTile * 8 + reg % 2));
   return {row,
           add(warpPart(getWarpTile(type).getColumnWarps(), type.getDimSize(1)),
               column)};
@@ -94,12 +104,15 @@ std::pair<Value, Value> CudaTileEmitter::warpElement(RankedTensorType type,
 LogicalResult CudaTileEmitter::emitOnWarpTiles(Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   int64_t divisor = 16 * getWarpTile(type).getColumnWarps();
-  if (type.getRank() != 2 || type.getDimSize(0) != mmaRows ||
+  if (type.getRank() != 2 ||
+      (type.getDimSize(0) != 8 && type.getDimSize(0) != 16) ||
       (type.getDimSize(1) != 1 && type.getDimSize(1) % divisor != 0))
-    return op->emitError("expected 16 rows of one column or a multiple of ")
+    return op->emitError(
+               "expected 8 or 16 rows of one column or a multiple of ")
            << divisor << ", found a tile of type " << type;
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](MmaOp mma) { return emitWarpMma(mma); })
+      .Case([&](math::FmaOp sum) { return emitWarpFma(sum); })
       .Case([&](LoadHeadsOp load) { return emitLoadHeads(load); })
       .Case([&](IotaOp iota) {
         SmallVector<Value> registers;
@@ -136,7 +149,8 @@ LogicalResult CudaTileEmitter::emitOnWarpTiles(Operation *op) {
 
 LogicalResult CudaTileEmitter::emitWarpBroadcast(BroadcastOp op) {
   auto from = cast<RankedTensorType>(op.getInput().getType());
-  if (!getWarpTile(from) || from.getShape() != ArrayRef<int64_t>({mmaRows, 1}))
+  if (!getWarpTile(from) ||
+      from.getShape() != ArrayRef<int64_t>({getRows(op.getType()), 1}))
     return op.emitError("can only repeat one column that warps hold, found a "
                         "tile of type ")
            << from;
@@ -154,7 +168,7 @@ LogicalResult CudaTileEmitter::emitWarpReduce(ReduceOp op) {
   if (!getWarpTile(from))
     return op.emitError("mixes a tile that warps hold with one of type ")
            << from;
-  SmallVector<Value> rows(2);
+  SmallVector<Value> rows(getHalves(from));
   for (int64_t i = 0; i < getRegisters(from); ++i) {
     Value &row = rows[getHalf(from, i)];
     Value element = registerOf(op.getInput(), i);
@@ -169,14 +183,62 @@ LogicalResult CudaTileEmitter::emitWarpReduce(ReduceOp op) {
   return success();
 }
 
-/// The right-hand side lies in the slot of the fold's ring, rows are values of
-/// k. Where warps divide the left-hand side's columns each has a part of the
-/// sum; where they divide the result's, its columns.
+/// A product that only a sum of products adds is computed there.
+static MmaOp getAddedProduct(math::FmaOp op) {
+  auto mma = op.getC().getDefiningOp<MmaOp>();
+  bool isApart = mma && mma->hasOneUse() && mma->getBlock() == op->getBlock();
+  return isApart ? mma : MmaOp();
+}
+
 LogicalResult CudaTileEmitter::emitWarpMma(MmaOp op) {
-  auto load = op.getRhs().getDefiningOp<LoadOp>();
-  const RingPart *part = flash && load ? flash->find(load) : nullptr;
+  if (op->hasOneUse())
+    if (auto sum = dyn_cast<math::FmaOp>(*op->user_begin());
+        sum && getAddedProduct(sum) == op)
+      return success();
+  SmallVector<Value> elements;
+  LogicalResult result = emitWarpProduct(op, [&](int64_t, Value part) {
+    int64_t count = cast<VectorType>(part.getType()).getNumElements();
+    for (int64_t i = 0; i < count; ++i)
+      elements.push_back(vector::ExtractOp::create(b, part, i));
+  });
+  if (succeeded(result))
+    values[op.getResult()] = pack(op.getType(), elements);
+  return result;
+}
+
+/// Registers are added as they are computed, so that few of the product are
+/// held: as vectors, which are statements of their own in the source.
+LogicalResult CudaTileEmitter::emitWarpFma(math::FmaOp op) {
+  MmaOp mma = getAddedProduct(op);
+  if (!mma)
+    return emitElementwise(op);
+  SmallVector<Value> elements;
+  LogicalResult result = emitWarpProduct(mma, [&](int64_t first, Value part) {
+    int64_t count = cast<VectorType>(part.getType()).getNumElements();
+    Value sum = math::FmaOp::create(
+        b, sliceVector(b, values.at(op.getA()), first, count),
+        sliceVector(b, values.at(op.getB()), first, count), part);
+    for (int64_t i = 0; i < count; ++i)
+      elements.push_back(vector::ExtractOp::create(b, sum, i));
+  });
+  if (succeeded(result))
+    values[op.getResult()] = pack(op.getType(), elements);
+  return result;
+}
+
+/// Calls `use` with the registers of the product, those of 8 columns at a time,
+/// and the number of the first one. The right-hand side lies in the slot of the
+/// fold's ring, rows are values of k. Where warps divide the left-hand side's
+/// columns each has a part of the sum; where they divide the result's, its
+/// columns.
+LogicalResult CudaTileEmitter::emitWarpProduct(
+    MmaOp op, function_ref<void(int64_t first, Value part)> use) {
+  const RingPart *part = nullptr;
+  if (auto load = op.getRhs().getDefiningOp<LoadOp>(); flash && load)
+    part = flash->find(load);
   auto left = cast<RankedTensorType>(op.getLhs().getType());
-  if (!part || !getWarpTile(left) || left.getElementTypeBitWidth() != 16)
+  if (!part || !getWarpTile(left) || left.getElementTypeBitWidth() != 16 ||
+      getRows(left) != getRows(op.getType()))
     return op.emitError("expected a left-hand side that warps hold in f16 or "
                         "bf16 and a right-hand side that the fold around it "
                         "loads from a buffer");
@@ -199,29 +261,40 @@ LogicalResult CudaTileEmitter::emitWarpMma(MmaOp op) {
                            cast<RankedTensorType>(op.getType()).getDimSize(1)));
   Value start = add(mul(flashSlot, flash->slotBytes / 2),
                     add(mul(row, part->pitch), column));
+  // Registers of rows g of 16 values of k, or of 8 columns of a sum, with
+  // zeros for rows g + 8 that the tile has not.
+  int64_t halves = getHalves(op.getType());
+  auto withAllRows = [&](Value held, int64_t first, Value none,
+                         ArrayRef<int64_t> places) -> Value {
+    if (halves == 2)
+      return sliceVector(b, held, first, 4);
+    SmallVector<Value> elements(4, none);
+    for (auto [i, place] : llvm::enumerate(places))
+      elements[place] = vector::ExtractOp::create(b, held, first + i);
+    return vector::FromElementsOp::create(b, VectorType::get(4, none.getType()),
+                                          elements);
+  };
   Value lhs = values.at(op.getLhs()), held = values.at(op.getAccumulator());
-  SmallVector<Value> sums;
-  for (int64_t i = 0; i < getRegisters(op.getType()); i += 4)
-    sums.push_back(sliceVector(b, held, i, 4));
   Type fragment = VectorType::get(4, b.getI32Type());
-  for (int64_t k = 0; k < steps; k += mmaSteps) {
-    Value a = sliceVector(b, lhs, k / mmaSteps * 4, 4);
-    for (int64_t n = 0; n < columns; n += mmaColumns) {
+  for (int64_t n = 0; n < columns; n += mmaColumns) {
+    int64_t first = n / 8 * 2 * halves;
+    SmallVector<Value, 2> sums;
+    for (int64_t half = 0; half < 2; ++half)
+      sums.push_back(
+          withAllRows(held, first + half * 2 * halves, constantF32(0), {0, 1}));
+    for (int64_t k = 0; k < steps; k += mmaSteps) {
+      Value a = withAllRows(lhs, k / mmaSteps * 2 * halves, number(0), {0, 2});
       Value at = add(start, number(k * part->pitch + n));
       Value matrices =
           cuda::LoadMatrixOp::create(b, fragment, pointer, at, b.getUnitAttr());
-      for (int64_t half = 0; half < 2; ++half) {
-        Value &sum = sums[n / 8 + half];
+      for (auto [half, sum] : llvm::enumerate(sums))
         sum = cuda::MmaOp::create(b, sum.getType(), TypeAttr::get(element), a,
                                   sliceVector(b, matrices, 2 * half, 2), sum);
-      }
     }
+    for (auto [half, sum] : llvm::enumerate(sums))
+      use(first + half * 2 * halves,
+          halves == 2 ? sum : sliceVector(b, sum, 0, 2));
   }
-  SmallVector<Value> elements;
-  for (Value sum : sums)
-    for (int64_t i = 0; i < 4; ++i)
-      elements.push_back(vector::ExtractOp::create(b, sum, i));
-  values[op.getResult()] = pack(op.getType(), elements);
   return success();
 }
 
@@ -260,10 +333,10 @@ LogicalResult CudaTileEmitter::emitLoadHeads(LoadHeadsOp op) {
            << type;
   const CudaView &view = views.at(op.getView());
   beforeRead(op.getView());
-  Value count = mul(clampCount(op.getRows(), mmaRows), op.getHeads());
+  Value count = mul(clampCount(op.getRows(), getRows(type)), op.getHeads());
   Type pair = VectorType::get(2, type.getElementType());
   std::array<std::pair<Value, Value>, 2> places;
-  for (int64_t half = 0; half < 2; ++half) {
+  for (int64_t half = 0; half < getHalves(type); ++half) {
     Value row = min(warpElement(type, 2 * half).first, add(count, number(-1)));
     places[half] = headPlace(row, op.getRow(), op.getColumn(), op.getHeads(),
                              op.getHeadSize());

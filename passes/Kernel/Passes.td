@@ -77,10 +77,12 @@ def ChooseFlashSchedules : Pass<"weft-choose-flash-schedules"> {
   let description = [{
     Gives a `weft.dispatch` of attention `#tile.flash_schedule`s instead of the
     schedules that work for every shape. Where an architecture has clusters of 8
-    blocks there is one for few rows, in which a cluster divides the keys of each
-    work item, and one for any number, in which a block has them all. Both
-    compute the same in the same order, so the rows of a step do not change what
-    a row gives.
+    blocks there are some for few rows, in which 8, 4 or 2 blocks divide the keys
+    of a work item: as many as make at most one block for each multiprocessor.
+    For more rows a block has all keys of an item, of few tokens up to 128 rows,
+    as in decoding, and of more beyond, as in prompts. Heads above 128 take one
+    block for any number of rows. All compute the same in
+    the same order, so the rows of a step do not change what a row gives.
 
     Stands behind `weft-choose-schedules`, which says the architectures.
 

@@ -217,7 +217,8 @@ protected:
 
 TEST_P(AttentionKernels, CompileForAmpereAndHopper) {
   auto [size, queryHeads, keyHeads] = GetParam();
-  std::string name = "attention" + std::to_string(size);
+  std::string name =
+      "attention" + std::to_string(size) + "x" + std::to_string(queryHeads);
   fs::path config = getFolder() / (name + ".json");
   std::ofstream(config)
       << R"({"model_type": "llama", "vocab_size": 512, "hidden_size": 128,
@@ -235,29 +236,39 @@ TEST_P(AttentionKernels, CompileForAmpereAndHopper) {
     if (plan.kernels[command.kernel].program != "attention")
       continue;
     ++attentions;
-    ASSERT_EQ(command.variants.size(), 1u);
-    const rt::Kernel &any = plan.kernels[command.kernel],
-                     &few = plan.kernels[command.variants[0].kernel];
-    for (const rt::Kernel *kernel : {&any, &few}) {
-      EXPECT_NE(kernel->schedule.find("flash_schedule"), std::string::npos);
-      checkCode(*kernel, kernel->code[0], rt::Code::Kind::Cubin, "sm_80");
-      checkCode(*kernel, kernel->code[2], rt::Code::Kind::Cubin, "sm_90a");
-      EXPECT_EQ(kernel->code[0].launch.clusterSize, 1u);
+    std::vector<size_t> kernels;
+    for (const auto &variant : command.variants)
+      kernels.push_back(variant.kernel);
+    kernels.push_back(command.kernel);
+    std::vector<uint32_t> clusters;
+    for (size_t number : kernels) {
+      const rt::Kernel &kernel = plan.kernels[number];
+      EXPECT_NE(kernel.schedule.find("flash_schedule"), std::string::npos);
+      checkCode(kernel, kernel.code[0], rt::Code::Kind::Cubin, "sm_80");
+      checkCode(kernel, kernel.code[2], rt::Code::Kind::Cubin, "sm_90a");
+      EXPECT_EQ(kernel.code[0].launch.clusterSize, 1u);
+      clusters.push_back(kernel.code[2].launch.clusterSize);
     }
-    EXPECT_EQ(any.code[2].launch.clusterSize, 1u);
-    EXPECT_EQ(few.code[2].launch.clusterSize, 8u);
+    // Tiles for decoding are apart where there are some of 8 rows and of 16.
+    std::vector<uint32_t> expected = {8, 4, 2, 1};
+    if (queryHeads / keyHeads <= 8)
+      expected.push_back(1);
+    if (size > 128)
+      expected = {1};
+    EXPECT_EQ(clusters, expected);
   }
   EXPECT_EQ(attentions, 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, AttentionKernels,
-                         testing::Values(HeadShape{64, 10, 2},
-                                         HeadShape{80, 6, 1},
-                                         HeadShape{128, 14, 2},
-                                         HeadShape{256, 4, 4}),
-                         [](const auto &info) {
-                           return "HeadsOf" + std::to_string(info.param.size);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, AttentionKernels,
+    testing::Values(HeadShape{64, 10, 2}, HeadShape{80, 6, 1},
+                    HeadShape{128, 14, 2}, HeadShape{128, 32, 2},
+                    HeadShape{256, 4, 4}, HeadShape{256, 8, 1}),
+    [](const auto &info) {
+      return std::to_string(info.param.queryHeads) + "HeadsOf" +
+             std::to_string(info.param.size);
+    });
 
 std::vector<std::string> listModels() {
   std::vector<std::string> models = familyNames();

@@ -26,7 +26,7 @@ func.func @f(%q: memref<?x512xbf16>, %t: tensor<16x128xbf16>, %n: index) {
 // -----
 
 func.func @f(%m: tensor<16x1xf32>, %o: tensor<16x128xf32>) {
-  // expected-error @below {{takes [R, 1], [R, 1] and [R, C] to [R, C / n], found 'tensor<16x1xf32>', 'tensor<16x128xf32>' and 'tensor<16x48xf32>'}}
+  // expected-error @below {{takes [R, 1], [R, 1] and [R, C] to [R, C / n] or its first rows, found 'tensor<16x1xf32>', 'tensor<16x128xf32>' and 'tensor<16x48xf32>'}}
   %0 = tile.share_softmax %m, %m, %o : tensor<16x1xf32>, tensor<16x128xf32> -> tensor<16x48xf32>
   return
 }
@@ -46,7 +46,7 @@ func.func @f(%m: tensor<16x1xf32>, %o: tensor<16x128xf32>) {
 
 // -----
 
-// expected-error @below {{a tile of attention has 16 rows, found 32}}
+// expected-error @below {{a tile of attention has 1 to 16 rows, found 32}}
 #s = #tile.flash_schedule<level = "sm_90a", most_rows = 0, rows = 32, keys = 64, key_warps = 4, stages = 2, splits = 8, cluster = 1>
 
 // -----
@@ -61,8 +61,8 @@ func.func @f(%m: tensor<16x1xf32>, %o: tensor<16x128xf32>) {
 
 // -----
 
-// expected-error @below {{a cluster has 1 block or one for each of the 8 splits, found 4}}
-#s = #tile.flash_schedule<level = "sm_90a", most_rows = 0, rows = 16, keys = 64, key_warps = 4, stages = 2, splits = 8, cluster = 4>
+// expected-error @below {{the blocks of a cluster divide 8 splits, found 3}}
+#s = #tile.flash_schedule<level = "sm_90a", most_rows = 0, rows = 16, keys = 64, key_warps = 4, stages = 2, splits = 8, cluster = 3>
 
 // -----
 

@@ -139,26 +139,31 @@ TEST(HostCudaLayouts, AModelOfFragmentsAndPanelsEqualsTheReference) {
   }
 }
 
-// 16-bit attention takes tensor cores: groups of 1 and 3 heads, with a window
-// and soft caps, over more blocks of keys than there are splits.
+/// 16-bit attention that takes tensor cores: groups of 1 and 3 heads, with a
+/// window and soft caps.
+reference::RandomOptions makeAttention(const std::string &family) {
+  reference::RandomOptions options;
+  options.family = family;
+  options.elementType = reference::ElementType::BF16;
+  options.layers = 1;
+  options.hidden = 48;
+  options.heads = 3;
+  options.kvHeads = family == "llama" ? 1 : 3;
+  options.headSize = 16;
+  options.maxPositions = 640;
+  if (family == "gemma2")
+    options.window = 100;
+  return options;
+}
+
+// Over more blocks of keys than there are splits.
 TEST(HostCudaAttention, TensorCoresEqualTheReference) {
   for (const char *family : {"llama", "gemma2"}) {
     SCOPED_TRACE(family);
-    reference::RandomOptions options;
-    options.family = family;
-    options.elementType = reference::ElementType::BF16;
-    options.layers = 1;
-    options.hidden = 48;
-    options.heads = 3;
-    options.kvHeads = options.family == "llama" ? 1 : 3;
-    options.headSize = 16;
-    options.maxPositions = 640;
-    if (options.family == "gemma2")
-      options.window = 100;
     CompileSettings settings;
     settings.cudaArchs = {"sm_80"};
     std::string name = std::string(family) + "-attention";
-    plans().compile(name, options, settings);
+    plans().compile(name, makeAttention(family), settings);
     std::shared_ptr<rt::Program> program =
         load(name, plans().getCheckpoint(name), settings);
     EXPECT_TRUE(std::ranges::any_of(
@@ -173,5 +178,57 @@ TEST(HostCudaAttention, TensorCoresEqualTheReference) {
               2e-2);
   }
 }
+
+struct VariantsCase {
+  const char *family;
+  int64_t length;
+  /// Tokens of the last step, a number for each variant.
+  std::vector<int64_t> lastSteps;
+};
+
+class HostCudaVariants : public testing::TestWithParam<VariantsCase> {};
+
+// Clusters of 8, 4 and 2, a block for few rows and one for many: what a token
+// gets is the same, bit for bit, whichever computes it. With a window the first
+// split is not that of the first key, and splits are empty.
+TEST_P(HostCudaVariants, GiveTheSameBits) {
+  const auto &[family, length, lastSteps] = GetParam();
+  CompileSettings settings;
+  settings.cudaArchs = {"sm_90a"};
+  std::string name = std::string(family) + "-variants";
+  plans().compile(name, makeAttention(family), settings);
+  std::shared_ptr<HostKernels> kernels;
+  const int64_t lengths[] = {length};
+  std::vector<int32_t> text = randomPrompts(lengths, 320, 17).front();
+  std::vector<float> expected;
+  for (int64_t last : lastSteps) {
+    SCOPED_TRACE(last);
+    PlanModelOptions options;
+    options.tokensPerStep = last == length ? length : length - last;
+    PlanModel model(
+        loadProgram(plans().compile(name, makeAttention(family), settings),
+                    [&](const rt::Plan &plan) {
+                      if (!kernels)
+                        kernels = compileHostKernels(
+                            plan, plans().getFolder() / (name + ".host"));
+                      return createHostCudaDevice(kernels, 5);
+                    }),
+        options);
+    Table logits = model.computeLogits(text);
+    ASSERT_EQ(logits.rows, length);
+    std::vector<float> end(logits.values.end() -
+                               lastSteps.front() * logits.columns,
+                           logits.values.end());
+    if (expected.empty())
+      expected = end;
+    EXPECT_EQ(end, expected);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, HostCudaVariants,
+    testing::Values(VariantsCase{"llama", 530, {10, 18, 50, 100, 530}},
+                    VariantsCase{"gemma2", 530, {4, 10, 20, 90, 530}}),
+    [](const auto &info) { return std::string(info.param.family); });
 
 } // namespace

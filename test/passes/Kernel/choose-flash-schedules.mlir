@@ -3,21 +3,25 @@
 // RUN: weft-opt %s --weft-choose-schedules=levels=sm_86 --weft-choose-flash-schedules --split-input-file | FileCheck %s --check-prefix=SMALL
 // RUN: weft-opt %s --weft-choose-schedules=levels=x86-64-v3 --weft-choose-flash-schedules --split-input-file | FileCheck %s --check-prefix=CPU
 
-// A cluster divides the keys where there are few tokens: 8 with 8 key heads
-// each. Without clusters there is one schedule, but all architectures of a
-// program have the same choice.
+// A cluster divides the keys where there are few tokens: with 8 key heads 8
+// blocks of 2 tokens, 4 of 4 and 2 of 8 are 128, for 132 multiprocessors. All
+// architectures of a program have the same numbers of rows.
 
 // DOC
 // CHECK-LABEL: func @attention
-//       CHECK: schedules = [#tile.flash_schedule<level = "sm_90a", most_rows = 8, rows = 16, keys = 64, key_warps = 4, stages = 2, splits = 8, cluster = 8>,
-//  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 0, rows = 16, keys = 64, key_warps = 4, stages = 2, splits = 8, cluster = 1>]
+//       CHECK: schedules = [#tile.flash_schedule<level = "sm_90a", most_rows = 2, rows = 4, keys = 64, key_warps = 4, stages = 4, splits = 8, cluster = 8>,
+//  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 4, rows = 4, keys = 64, key_warps = 4, stages = 4, splits = 8, cluster = 4>,
+//  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 8, rows = 4, keys = 64, key_warps = 4, stages = 4, splits = 8, cluster = 2>,
+//  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 128, rows = 8, keys = 64, key_warps = 4, stages = 3, splits = 8, cluster = 1>,
+//  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 0, rows = 16, keys = 64, key_warps = 4, stages = 3, splits = 8, cluster = 1>]
 
 // BOTH-LABEL: func @attention
-//       BOTH: level = "sm_80", most_rows = 8, {{.*}} cluster = 1>, #tile.flash_schedule<level = "sm_90a", most_rows = 8, {{.*}} cluster = 8>,
+//       BOTH: level = "sm_80", most_rows = 2, rows = 4, {{.*}} cluster = 1>, #tile.flash_schedule<level = "sm_90a", most_rows = 2, {{.*}} cluster = 8>,
 //  BOTH-SAME: level = "sm_80", most_rows = 0, {{.*}} cluster = 1>, #tile.flash_schedule<level = "sm_90a", most_rows = 0, {{.*}} cluster = 1>]
 
 // SMALL-LABEL: func @attention
-//       SMALL: schedules = [#tile.flash_schedule<level = "sm_86", most_rows = 0, {{.*}} stages = 2, splits = 8, cluster = 1>]
+//       SMALL: schedules = [#tile.flash_schedule<level = "sm_86", most_rows = 128, rows = 8, {{.*}} stages = 2, splits = 8, cluster = 1>,
+//  SMALL-SAME:              #tile.flash_schedule<level = "sm_86", most_rows = 0, rows = 16, {{.*}} stages = 2, splits = 8, cluster = 1>]
 
 // CPU-LABEL: func @attention
 //       CPU: schedules = [#tile.cpu_schedule<
@@ -35,10 +39,11 @@ func.func @attention(%q: tensor<?x32x128xbf16>, %k: tensor<?x8x128x64xbf16>, %v:
 
 // -----
 
-// Two blocks of heads of 256 do not fit into the shared memory of sm_86.
+// Two blocks of heads of 256 do not fit into the shared memory of sm_86. A warp's
+// registers have one state of such rows, so there is one split.
 
 // CHECK-LABEL: func @wide
-//       CHECK: #tile.flash_schedule<level = "sm_90a", most_rows = 64, {{.*}} stages = 2,
+//       CHECK: schedules = [#tile.flash_schedule<level = "sm_90a", most_rows = 0, rows = 16, keys = 64, key_warps = 4, stages = 2, splits = 1, cluster = 1>]
 // SMALL-LABEL: func @wide
 //       SMALL: schedules = [#tile.cuda_schedule<
 func.func @wide(%q: tensor<?x4x256xf16>, %k: tensor<?x1x256x64xf16>, %v: tensor<?x1x64x256xf16>,

@@ -5,8 +5,8 @@
 tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
   tile.kernel @a level "sm_80" (%x: memref<8x64xf32>) symbols () item (%i) attributes {schedule = #s} {
     %zero = arith.constant 0 : i32
-    // expected-error @below {{expected 16 rows of one column or a multiple of 64, found a tile of type 'tensor<8x64xi32, #tile.warp_tile<4>>'}}
-    %t = tile.iota %zero dim 0 : tensor<8x64xi32, #tile.warp_tile<4>>
+    // expected-error @below {{expected 8 or 16 rows of one column or a multiple of 64, found a tile of type 'tensor<24x64xi32, #tile.warp_tile<4>>'}}
+    %t = tile.iota %zero dim 0 : tensor<24x64xi32, #tile.warp_tile<4>>
     tile.return
   }
 }
@@ -174,7 +174,7 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
     %s:3 = tile.fold %n = %i to %one step %one merge softmax init (%m = %column : tensor<16x1xf32, #tile.warp_tile<1>>, %l = %column : tensor<16x1xf32, #tile.warp_tile<1>>, %o = %zero : tensor<16x64xf32, #tile.warp_tile<1>>) {
       tile.yield %m, %l, %o : tensor<16x1xf32, #tile.warp_tile<1>>, tensor<16x1xf32, #tile.warp_tile<1>>, tensor<16x64xf32, #tile.warp_tile<1>>
     }
-    // expected-error @below {{expected 64 columns, of which each block of a cluster of 1 has its part, found a tile of type 'tensor<16x32xf32>'}}
+    // expected-error @below {{expected 16 rows of 64 columns, of which each block of a cluster of 1 has its part, found a tile of type 'tensor<16x32xf32>'}}
     %t = tile.share_softmax %s#0, %s#1, %s#2 : tensor<16x1xf32, #tile.warp_tile<1>>, tensor<16x64xf32, #tile.warp_tile<1>> -> tensor<16x32xf32>
     tile.return
   }

@@ -2,15 +2,16 @@
 
 // Few rows: a cluster of 8 blocks, block r takes steps r, r + 8, ... . The copies
 // of a step are started three steps ahead, and its place in the cache is looked
-// up four ahead. In the end each block merges the states of all, in their order.
+// up four ahead. In the end each block merges the states of all warps of all
+// blocks, splits in their order, then warps.
 
 // CHECK-LABEL: cuda.kernel @attention_1 arch "sm_90a" threads 128 shared
 //  CHECK-SAME:   cluster = 8
 //       CHECK:   cuda.wait_dependency
 //       CHECK:   %[[RANK:.*]] = cuda.cluster_rank : i32
+//       CHECK:   cuda.load %{{.*}} hint l2 : <i32, global>
 //       CHECK:   cuda.copy_async
 //       CHECK:   cuda.commit_copies
-//       CHECK:   cuda.load %{{.*}} hint l2 : <i32, global>
 //       CHECK:   scf.for
 //       CHECK:     cuda.wait_copies 2
 //  CHECK-NEXT:     cuda.barrier
@@ -22,15 +23,14 @@
 //       CHECK:     cuda.mma bf16
 //       CHECK:     cuda.shuffle_xor %{{.*}} mask 1
 //       CHECK:     cuda.shuffle_xor %{{.*}} mask 2
-//       CHECK:     cuda.exp2 %{{.*}} : vector<8xf32>
+//       CHECK:     cuda.exp2 %{{.*}} : vector<4xf32>
 //       CHECK:     cuda.pack bf16
-//       CHECK:     cuda.mma bf16
-//       CHECK:     scf.if %{{.*}} -> (vector<2xf32>, vector<2xf32>, vector<8xf32>) {
-//       CHECK:       cuda.barrier
-//       CHECK:       cuda.store %{{.*}} : vector<2xf32>, <f32, shared>
-//       CHECK:       cuda.barrier
-//       CHECK:       cuda.barrier
-//       CHECK:       scf.for
+//       CHECK:     %[[PART:.*]] = cuda.mma bf16
+//       CHECK:     math.fma
+//   CHECK-NOT:     cuda.barrier
+//       CHECK:     scf.yield
+//       CHECK:   cuda.barrier
+//       CHECK:   cuda.store %{{.*}} : vector<2xf32>, <f32, shared>
 //       CHECK:   cuda.cluster_barrier
 //       CHECK:   cuda.map_cluster
 //       CHECK:   math.fma
@@ -38,10 +38,29 @@
 //       CHECK:   cuda.store %{{.*}} : bf16, <bf16, global>
 //       CHECK:   cuda.cluster_barrier
 
-// Any number of rows: one block takes the 8 splits one after the other.
+// A cluster of 2: a block has four splits and stores the state of each when it
+// ends. Splits without steps, in short contexts, are empty from the start.
 
-// CHECK-LABEL: cuda.kernel @attention_2 arch "sm_90a" threads 128 shared
+// CHECK-LABEL: cuda.kernel @attention_3 arch "sm_90a" threads 128 shared
+//  CHECK-SAME:   cluster = 2
+//       CHECK:   scf.if
+//       CHECK:     cuda.store %{{.*}} : vector<4xf32>, <f32, shared>
+//       CHECK:   scf.for
+//       CHECK:     cuda.mma bf16
+//       CHECK:     scf.if %{{.*}} -> (vector<1xf32>, vector<1xf32>, vector<4xf32>) {
+//       CHECK:       cuda.store %{{.*}} : vector<2xf32>, <f32, shared>
+//       CHECK:       scf.yield
+
+// Any number of rows: one block takes the 8 splits one after the other and
+// merges them in registers.
+
+// CHECK-LABEL: cuda.kernel @attention_5 arch "sm_90a" threads 128 shared
 //   CHECK-NOT:   cluster
+//       CHECK:   scf.for
+//       CHECK:     scf.if %{{.*}} -> (vector<2xf32>, vector<2xf32>, vector<8xf32>, vector<2xf32>, vector<2xf32>, vector<8xf32>) {
+//       CHECK:       cuda.exp2
+//       CHECK:       math.fma
+//       CHECK:       scf.yield
 func.func @attention(%q: tensor<?x6x16xbf16> {weft.name = "q", weft.symbols = ["tokens"]}, %k: tensor<?x2x16x64xbf16>, %v: tensor<?x2x64x16xbf16>,
     %p: tensor<?xi32>, %ids: tensor<?xi32>, %starts: tensor<?xi32>, %lengths: tensor<?xi32>, %table: tensor<?x?xi32>) -> tensor<?x6x16xbf16> {
   %0 = weft.dispatch "attention" (%a = %q : tensor<?x6x16xbf16>, %b = %k : tensor<?x2x16x64xbf16>, %c = %v : tensor<?x2x64x16xbf16>,
