@@ -87,7 +87,8 @@ bool Folder::exists(StringRef name) const {
              0;
 }
 
-Expected<std::pair<int, size_t>> Folder::openFile(StringRef name) const {
+Expected<std::pair<int, size_t>> Folder::openFile(StringRef name,
+                                                  bool singleLink) const {
   std::string bad = checkRelativePath(name);
   if (!bad.empty())
     return makeError("'" + name + "' is " + bad +
@@ -128,11 +129,19 @@ Expected<std::pair<int, size_t>> Folder::openFile(StringRef name) const {
     close(current);
     return makeError("'" + name + "' is not a regular file");
   }
+  if (singleLink && !followLinks && info.st_nlink > 1) {
+    close(current);
+    return makeError("'" + name +
+                     "' is one of several names of a file (hard links), which "
+                     "could lie outside of the folder; expected a file of its "
+                     "own. Copy it or allow links with --follow-links");
+  }
   return std::pair(current, static_cast<size_t>(info.st_size));
 }
 
-Expected<std::unique_ptr<MappedFile>> Folder::map(StringRef name) const {
-  auto file = openFile(name);
+Expected<std::unique_ptr<MappedFile>> Folder::map(StringRef name,
+                                                  bool singleLink) const {
+  auto file = openFile(name, singleLink);
   if (!file)
     return file.takeError();
   auto [fd, size] = *file;

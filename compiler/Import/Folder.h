@@ -54,8 +54,11 @@ public:
   bool exists(llvm::StringRef name) const;
 
   /// Maps a regular file, given by its path relative to the folder with '/'
-  /// between the parts. An error says what was found and what to do.
-  llvm::Expected<std::unique_ptr<MappedFile>> map(llvm::StringRef name) const;
+  /// between the parts. With `singleLink` a file with several names (hard
+  /// links) is refused, too, unless the folder follows links. An error says
+  /// what was found and what to do.
+  llvm::Expected<std::unique_ptr<MappedFile>>
+  map(llvm::StringRef name, bool singleLink = false) const;
 
   /// The content of a regular file of at most `maxBytes` bytes.
   llvm::Expected<std::string> readText(llvm::StringRef name,
@@ -67,7 +70,8 @@ private:
         followLinks(followLinks) {}
 
   /// A descriptor of the file and its size.
-  llvm::Expected<std::pair<int, size_t>> openFile(llvm::StringRef name) const;
+  llvm::Expected<std::pair<int, size_t>> openFile(llvm::StringRef name,
+                                                  bool singleLink) const;
 
   std::string path;
   int descriptor;
