@@ -96,50 +96,70 @@ ProgramShape getShape(DispatchOp dispatch, tile::ScheduleInterface schedule) {
   return shape;
 }
 
+/// Bytes of a value that is not packed.
+Polynomial countBytes(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Polynomial size((type.getElementTypeBitWidth() + 7) / 8);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    size = size * getDimSize(value, dim);
+  return size;
+}
+
+/// FLOPs and bytes of one operation of a dispatch; both are 0 for one that only
+/// names a part or another shape of a value.
+std::pair<Polynomial, Polynomial> getCost(Operation &op) {
+  if (auto cost = dyn_cast<CostInterface>(op))
+    return {cost.getFlops(getDimSize), cost.getBytes(getDimSize)};
+  if (!OpTrait::hasElementwiseMappableTraits(&op) ||
+      op.hasTrait<OpTrait::ConstantLike>() ||
+      !isa<RankedTensorType>(op.getResult(0).getType()))
+    return {};
+  Polynomial flops(1), bytes = countBytes(op.getResult(0));
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    flops = flops * getDimSize(op.getResult(0), dim);
+  llvm::SmallSetVector<Value, 4> operands(op.operand_begin(), op.operand_end());
+  for (Value value : operands)
+    bytes += countBytes(value);
+  return {flops, bytes};
+}
+
 /// Work of a dispatch: that of its operations, less the traffic of values
 /// that stay inside.
 std::pair<Polynomial, Polynomial> getCost(DispatchOp dispatch) {
   Polynomial flops, bytes;
-  auto sizeOf = [](Value value) {
-    auto type = cast<RankedTensorType>(value.getType());
-    Polynomial size((type.getElementTypeBitWidth() + 7) / 8);
-    for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      size = size * getDimSize(value, dim);
-    return size;
-  };
-  auto yield = dispatch.getBlock().getTerminator();
+  Operation *yield = dispatch.getBlock().getTerminator();
+  // Values of the block whose traffic is not to be counted when they are read;
+  // their parts and other shapes are such, too. What is written in place has no
+  // traffic of its own.
+  llvm::SmallPtrSet<Value, 16> inside;
   for (Operation &op : dispatch.getBlock().without_terminator()) {
-    auto cost = dyn_cast<CostInterface>(op);
-    bool elementwise = !cost && OpTrait::hasElementwiseMappableTraits(&op) &&
-                       !op.hasTrait<OpTrait::ConstantLike>() &&
-                       isa<RankedTensorType>(op.getResult(0).getType());
-    if (!cost && !elementwise)
+    auto [opFlops, opBytes] = getCost(op);
+    if (opBytes == Polynomial()) {
+      if (llvm::any_of(op.getOperands(),
+                       [&](Value operand) { return inside.contains(operand); }))
+        inside.insert(op.result_begin(), op.result_end());
       continue;
-    if (cost) {
-      flops += cost.getFlops(getDimSize);
-      bytes += cost.getBytes(getDimSize);
-    } else {
-      Polynomial elements(1);
-      auto type = cast<RankedTensorType>(op.getResult(0).getType());
-      for (int64_t dim = 0; dim < type.getRank(); ++dim)
-        elements = elements * getDimSize(op.getResult(0), dim);
-      flops += elements;
-      for (Value value : op.getOperands())
-        bytes += sizeOf(value);
-      bytes += sizeOf(op.getResult(0));
     }
+    flops += opFlops;
+    bytes += opBytes;
+    llvm::SmallSetVector<Value, 4> operands(op.operand_begin(),
+                                            op.operand_end());
+    for (Value operand : operands)
+      if (inside.contains(operand))
+        bytes += countBytes(operand) * Polynomial(-1);
+    if (isa<CacheAppendOp, AdjustLogitsOp>(op))
+      continue;
     for (Value result : op.getResults()) {
-      if (isa<CacheAppendOp>(op))
-        continue;
-      int64_t inside = 0;
-      bool leaves = false;
-      for (Operation *user : result.getUsers()) {
-        leaves |= user == yield;
-        inside += user != yield;
-      }
-      bytes += sizeOf(result) * Polynomial(-(inside + (leaves ? 0 : 1)));
+      inside.insert(result);
+      bytes += countBytes(result) * Polynomial(-1);
     }
   }
+  llvm::SmallSetVector<Value, 4> results(yield->operand_begin(),
+                                         yield->operand_end());
+  for (Value result : results)
+    if (inside.contains(result))
+      bytes += countBytes(result);
   return {flops, bytes};
 }
 
@@ -242,8 +262,8 @@ int64_t getMostRows(Attribute schedule) {
   return stream ? stream.getMostRows() : 0;
 }
 
-/// A program that a launch may run: its shape and a schedule for each of some
-/// architectures.
+/// A program that a launch may run: its shape and schedules for each of some
+/// architectures, of which the first that gives usable code is taken.
 struct Choice {
   ProgramShape shape;
   SmallVector<Attribute> schedules;
@@ -255,13 +275,10 @@ struct Choice {
 /// number stands last.
 using ChoiceList = SmallVector<Choice, 0>;
 
-/// Whether programs of the lists can have kernels for the architectures of
-/// both: the launch says one grid for all.
-bool canShare(const ChoiceList &a, const ChoiceList &c) {
-  return llvm::equal(a, c, [](const Choice &x, const Choice &y) {
-    return x.getRows() == y.getRows() && x.shape.build == y.shape.build &&
-           x.shape.grid == y.shape.grid && x.shape.ranged == y.shape.ranged;
-  });
+/// Whether a program can have the kernels of both: the launch says one grid.
+bool canShare(const Choice &a, const Choice &c) {
+  return a.getRows() == c.getRows() && a.shape.build == c.shape.build &&
+         a.shape.grid == c.shape.grid && a.shape.ranged == c.shape.ranged;
 }
 
 /// What a launch of the dispatch chooses among, in the order in which it tries
@@ -269,13 +286,18 @@ bool canShare(const ChoiceList &a, const ChoiceList &c) {
 /// their own, the newest first.
 ChoiceList getChoices(DispatchOp dispatch, ArrayAttr schedules) {
   llvm::MapVector<StringRef, ChoiceList> byLevel;
-  for (auto schedule : schedules.getAsRange<tile::ScheduleInterface>())
-    byLevel[schedule.getLevel()].push_back(
-        {getShape(dispatch, schedule), {schedule}});
+  for (auto schedule : schedules.getAsRange<tile::ScheduleInterface>()) {
+    ChoiceList &choices = byLevel[schedule.getLevel()];
+    Choice choice = {getShape(dispatch, schedule), {schedule}};
+    if (!choices.empty() && canShare(choices.back(), choice))
+      choices.back().schedules.push_back(schedule);
+    else
+      choices.push_back(std::move(choice));
+  }
   SmallVector<ChoiceList> groups;
   for (auto &[level, choices] : byLevel) {
     auto group = llvm::find_if(groups, [&, &choices = choices](auto &other) {
-      return canShare(other, choices);
+      return llvm::equal(other, choices, canShare);
     });
     if (group == groups.end()) {
       groups.push_back(std::move(choices));
@@ -381,6 +403,8 @@ class BuildTilePrograms
     OpBuilder builder = OpBuilder::atBlockEnd(&program.getBody().front());
     Location loc = dispatch.getLoc();
     std::string name = schedule.getLevel().str();
+    for (unsigned count = 1; program.lookupSymbol(name); ++count)
+      name = (schedule.getLevel() + "_" + Twine(count)).str();
     auto kernel = tile::KernelOp::create(
         builder, loc, name, schedule.getLevel(), schedule, shape.ranged,
         isa<tile::StreamScheduleAttr>(schedule) ? getConstants(dispatch)

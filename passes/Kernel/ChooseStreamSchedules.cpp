@@ -189,7 +189,14 @@ SmallVector<Attribute> choose(MLIRContext *context, const Layers &layers,
         /*prefetch_ranges=*/0, /*prefetch_bytes=*/0,
         /*load_warps=*/arch.hasBulkCopy ? 1 : 0));
   };
+  // Twice the column warps have half the sums each, for epilogues that need
+  // many registers; every number of rows has to add up alike if one does.
   Cut many = cutForManyRows(layers, arch);
+  Cut lean = many;
+  if (2 * many.columnWarps * fragmentSize * layers.count <= many.columns)
+    lean.columnWarps *= 2;
+  if (batchInvariant)
+    many = lean;
   Cut few = batchInvariant ? many : cutForFewRows(layers, arch);
   if (std::optional<Cut> one = cutForOneRow(layers, arch);
       one && !batchInvariant)
@@ -198,6 +205,8 @@ SmallVector<Attribute> choose(MLIRContext *context, const Layers &layers,
   add({16, 16}, few);
   add({32, 32}, many);
   add({0, 64}, many);
+  if (lean.columnWarps != many.columnWarps)
+    add({0, 64}, lean);
   return schedules;
 }
 

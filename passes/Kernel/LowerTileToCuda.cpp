@@ -23,7 +23,11 @@ static LogicalResult lowerKernel(ImplicitLocOpBuilder &b, KernelOp kernel) {
            << kernel.getLevel() << "'; expected one of " << listCudaArchs();
   ProgramOp program = kernel.getProgram();
   b.setLoc(kernel.getLoc());
+  // Kernels of alternative schedules have the same architecture.
   std::string name = (program.getSymName() + "." + arch->name).str();
+  for (unsigned count = 1;
+       SymbolTable::lookupSymbolIn(program->getParentOp(), name); ++count)
+    name = (program.getSymName() + "." + arch->name + "_" + Twine(count)).str();
   auto module = ModuleOp::create(b, StringRef(name));
   module->setAttr("tile.program", program.getSymNameAttr());
   module->setAttr("tile.level", b.getStringAttr(arch->name));

@@ -5,6 +5,7 @@
 #include "runtime/Format/Verify.h"
 
 #include <algorithm>
+#include <bit>
 
 using namespace weft::rt;
 
@@ -85,6 +86,12 @@ weft::rt::reportMemory(const Plan &plan, std::span<const SymbolValue> symbols,
   return report;
 }
 
+int64_t weft::rt::getMostAdjustments(int64_t sequences) {
+  constexpr int64_t perSequence = 4096;
+  return perSequence *
+         std::bit_ceil(uint64_t(std::clamp<int64_t>(sequences, 1, INT32_MAX)));
+}
+
 Result<std::vector<SymbolValue>>
 weft::rt::getServingSymbols(const Plan &plan, const ServingSizes &sizes) {
   if (sizes.sequences <= 0 || sizes.context <= 0 || sizes.tokens <= 0 ||
@@ -100,11 +107,13 @@ weft::rt::getServingSymbols(const Plan &plan, const ServingSizes &sizes) {
     return Status::invalid(std::to_string(sizes.sequences) + " sequences of " +
                            std::to_string(sizes.context) +
                            " tokens are more than can be counted");
-  const SymbolValue known[] = {{"tokens", sizes.tokens},
-                               {"sequences", sizes.sequences},
-                               {"table_width", width},
-                               {"logits", sizes.sequences},
-                               {"cache_blocks", blocks}};
+  const SymbolValue known[] = {
+      {"tokens", sizes.tokens},
+      {"sequences", sizes.sequences},
+      {"table_width", width},
+      {"logits", sizes.sequences},
+      {"cache_blocks", blocks},
+      {"adjustments", getMostAdjustments(sizes.sequences)}};
   std::vector<SymbolValue> values;
   for (const SymbolValue &value : known)
     if (std::ranges::any_of(plan.symbols, [&](const Symbol &symbol) {

@@ -54,10 +54,15 @@ struct ServingSizes {
   int64_t blockSize = 64; ///< Positions in one cache block.
 };
 
+/// Adjustments of logits (penalties, biases) that a step on the device takes
+/// for so many sequences; more are for the host (docs/generation.md). Steps on
+/// GPUs have a power of two of them.
+int64_t getMostAdjustments(int64_t sequences);
+
 /// Values for those of the well-known symbols (tokens, sequences, table_width,
-/// logits, cache_blocks) that the plan has. A session for them fits
-/// `sequences` sequences of `context` tokens. InvalidArgument for sizes that
-/// are not positive or overflow.
+/// logits, cache_blocks, adjustments) that the plan has. A session for them
+/// fits `sequences` sequences of `context` tokens. InvalidArgument for sizes
+/// that are not positive or overflow.
 Result<std::vector<SymbolValue>> getServingSymbols(const Plan &plan,
                                                    const ServingSizes &sizes);
 

@@ -2,11 +2,11 @@
 
 #include "runtime/Llm/LanguageModel.h"
 
+#include "runtime/Exec/MemoryReport.h"
 #include "runtime/Llm/Tokenizer/StopMatcher.h"
 #include "runtime/Llm/Tokenizer/StreamDecoder.h"
 
 #include <algorithm>
-#include <bit>
 
 using namespace weft::rt;
 
@@ -157,15 +157,14 @@ weft::rt::chooseSymbols(const Plan &plan, const ModelMeta &meta,
   if (Status s = checkWish("cache blocks", options.cacheBlocks, mostBlocks); !s)
     return s;
 
-  // So many for each sequence, more are for the host (docs/generation.md);
-  // steps on GPUs have a power of two of them.
-  const int64_t adjustments =
-      4096 * int64_t(std::bit_ceil(uint64_t(options.sequences)));
   std::vector<SymbolValue> values;
   const SymbolValue known[] = {
-      {"tokens", options.tokensPerStep}, {"sequences", options.sequences},
-      {"logits", options.logitsPerStep}, {"table_width", width},
-      {"adjustments", adjustments},      {"cache_blocks", options.cacheBlocks}};
+      {"tokens", options.tokensPerStep},
+      {"sequences", options.sequences},
+      {"logits", options.logitsPerStep},
+      {"table_width", width},
+      {"cache_blocks", options.cacheBlocks},
+      {"adjustments", getMostAdjustments(options.sequences)}};
   for (const SymbolValue &value : known)
     for (const Symbol &symbol : plan.symbols)
       if (symbol.name == value.name)

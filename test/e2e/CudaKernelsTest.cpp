@@ -117,6 +117,23 @@ std::unique_ptr<rt::Artifact> compileStreamed(const std::string &target,
                                  " --target=" + target + " " + option);
 }
 
+/// Shapes of real models, whose kernels need more registers than those of small
+/// ones; checkCode is for every one.
+TEST_F(StreamedKernels, CompileForLargeShapes) {
+  for (const char *option : {"", " --batch-invariant"}) {
+    auto artifact = compile(
+        "large", std::string("--synthesize llama-3.1-8b --dtype=bf16 "
+                             "--weights=generated --target=cuda:sm_80,sm_90a") +
+                     option);
+    ASSERT_TRUE(artifact);
+    for (const rt::Kernel &kernel : artifact->getPlan().kernels) {
+      ASSERT_FALSE(kernel.code.empty()) << kernel.name;
+      for (const rt::Code &code : kernel.code)
+        checkCode(kernel, code, code.kind, code.target);
+    }
+  }
+}
+
 /// The launches of linear layers: query/key/value, output, gate and up, down,
 /// head.
 std::vector<const rt::Command *> findLinears(const rt::Plan &plan) {

@@ -318,6 +318,9 @@ Result<BenchmarkResult> weft::runBenchmark(const BenchmarkOptions &options) {
   result.device = device.describe();
   result.hasDeviceMemory = !device.isHostMemory();
   result.machine.bandwidth = result.hasDeviceMemory ? options.bandwidth : 0;
+  // Before the measurement of the device takes memory of its own.
+  if (result.hasDeviceMemory)
+    readDeviceMemory(result.deviceMemory, (*session)->getSession());
   OtherWork others;
   if (Status s =
           result.hasDeviceMemory
@@ -334,8 +337,6 @@ Result<BenchmarkResult> weft::runBenchmark(const BenchmarkOptions &options) {
     promptSeconds.push_back(seconds->first);
     generationSeconds.push_back(seconds->second);
   }
-  if (result.hasDeviceMemory)
-    readDeviceMemory(result.deviceMemory, (*session)->getSession());
   if (options.promptTokens > 0)
     result.prompt =
         summarise(options.promptTokens * options.sequences, promptSeconds);

@@ -22,7 +22,7 @@
 
 // INVARIANT-LABEL: func @layer
 //       INVARIANT:   weft.dispatch "o_proj"
-//  INVARIANT-SAME:     schedules = [#tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 32, cluster = 4, column_warps = 4, step_warps = 2>,
+//  INVARIANT-SAME:     schedules = [#tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 32, cluster = 4, column_warps = 8, step_warps = 1>,
 //  INVARIANT-SAME:       most_rows = 16, rows = 16,
 //  INVARIANT-SAME:       most_rows = 32, rows = 32,
 //  INVARIANT-SAME:       most_rows = 0, rows = 64, columns = 128, step = 128, slots = 3, ranges = 32, cluster = 4,

@@ -53,8 +53,8 @@ TEST(MemoryReport, ErrorsAreThoseOfTheSession) {
 
 TEST(MemoryReport, ServingSizesBecomeTheSymbolsOfADecoder) {
   Plan plan;
-  for (const char *name :
-       {"tokens", "sequences", "table_width", "logits", "cache_blocks"})
+  for (const char *name : {"tokens", "sequences", "table_width", "logits",
+                           "cache_blocks", "adjustments"})
     plan.symbols.push_back({name, 0, INT64_MAX, false});
   Result<std::vector<SymbolValue>> values =
       getServingSymbols(plan, {4, 1000, 512, 64});
@@ -62,8 +62,9 @@ TEST(MemoryReport, ServingSizesBecomeTheSymbolsOfADecoder) {
   std::vector<int64_t> found;
   for (const SymbolValue &value : *values)
     found.push_back(value.value);
-  // 1000 positions are 15.6 blocks of 64: 16 for each of 4 sequences.
-  EXPECT_EQ(found, (std::vector<int64_t>{512, 4, 16, 4, 64}));
+  // 1000 positions are 15.6 blocks of 64: 16 for each of 4 sequences. Each may
+  // have 4096 adjusted logits.
+  EXPECT_EQ(found, (std::vector<int64_t>{512, 4, 16, 4, 64, 16384}));
   EXPECT_EQ(getServingSymbols(toy::makePlan(), {1, 64, 7, 64})->size(), 1u);
 
   for (ServingSizes bad : {ServingSizes{0, 1, 1, 1}, ServingSizes{1, 0, 1, 1},
