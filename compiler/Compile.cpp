@@ -130,6 +130,9 @@ LogicalResult weft::compileToArtifact(ModuleOp module,
       exportPlan(module, options.target.getName(), std::move(*code));
   if (failed(plan) || failed(generator->dump(module, *plan)))
     return failure();
+  if (plan->entries.empty())
+    return emitError(module.getLoc(),
+                     "the IR has no entry point, so a plan could do nothing");
   plan->debug = std::move(debug);
   for (const auto &[name, content] : artifact.tokenizerFiles)
     plan->tokenizerFiles.push_back(

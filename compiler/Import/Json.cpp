@@ -99,6 +99,9 @@ private:
 } // namespace
 
 Expected<json::Value> parseJson(StringRef text, const JsonLimits &limits) {
+  // The parser takes a NUL byte for the end, whatever follows.
+  if (size_t place = text.find('\0'); place != StringRef::npos)
+    return createStringError("a NUL byte at offset %zu", place);
   Builder builder(limits);
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder))
     return createStringError(inconvertibleErrorCode(), builder.error);

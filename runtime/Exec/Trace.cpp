@@ -2,10 +2,12 @@
 
 #include "runtime/Exec/Trace.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace weft::rt;
@@ -95,15 +97,31 @@ Trace::Trace(int file, std::string path) : file(file), path(std::move(path)) {}
 Trace::~Trace() { (void)close(); }
 
 Result<std::unique_ptr<Trace>> Trace::create(const std::string &path) {
-  int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  auto fail = [&path](const char *what) {
+    return Status::io("cannot " + std::string(what) + " the trace file '" +
+                      path + "': " + std::strerror(errno));
+  };
+  int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file < 0)
-    return Status::io("cannot create the trace file '" + path +
-                      "': " + std::strerror(errno));
+    return fail("create");
   std::unique_ptr<Trace> trace(new Trace(file, path));
+  struct stat info;
+  if (fstat(file, &info))
+    return fail("create");
+  if (S_ISREG(info.st_mode) && info.st_size != 0) {
+    // A mapped plan that is overwritten would end the process.
+    std::string start(std::min<size_t>(head.size(), size_t(info.st_size)), 0);
+    if (pread(file, start.data(), start.size(), 0) != ssize_t(start.size()) ||
+        start != head)
+      return Status::io("'" + path +
+                        "' exists and is no trace; remove it or give another "
+                        "file for the trace");
+    if (ftruncate(file, 0))
+      return fail("empty");
+  }
   std::string empty = std::string(head) + std::string(tail);
   if (!writeAt(file, empty, 0))
-    return Status::io("cannot write the trace file '" + path +
-                      "': " + std::strerror(errno));
+    return fail("write");
   trace->end = head.size();
   return trace;
 }

@@ -28,7 +28,8 @@ namespace weft::rt {
 /// and never leaves a file that no viewer opens.
 class Trace {
 public:
-  /// Creates or replaces the file. Io with the path and the system's reason.
+  /// Creates the file or replaces an earlier trace. Io with the path and the
+  /// system's reason, and for a file with other content, which stays.
   static Result<std::unique_ptr<Trace>> create(const std::string &path);
 
   /// Flushes; an error has nowhere to go then, call close to see it.

@@ -128,7 +128,9 @@ Result<ModelMeta> ModelMeta::parse(std::string_view text) {
         return depth <= deepest;
       },
       /*allow_exceptions=*/false);
-  if (json.is_discarded() || tooDeep || !json.is_object())
+  // The parser takes a NUL byte for the end, whatever follows.
+  const bool hasNul = text.find('\0') != text.npos;
+  if (json.is_discarded() || tooDeep || hasNul || !json.is_object())
     return Status::corrupt("model facts (META) are not a JSON object; the file "
                            "was not made for text generation or is damaged");
 

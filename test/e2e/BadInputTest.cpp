@@ -230,6 +230,51 @@ TEST_F(BadOutput, FolderThatDoesNotExist) {
   EXPECT_THAT(listFiles(output.parent_path()), testing::IsEmpty());
 }
 
+// Through links too. The checkpoint cannot be made again.
+TEST_F(BadOutput, OutputsDoNotReplaceTheCheckpoint) {
+  auto read = [](const fs::path &file) {
+    std::ifstream stream(file, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  };
+  const std::string report = "' --import-report='";
+  fs::create_symlink(checkpoint / "config.json", output);
+  for (const auto &[name, to] :
+       {std::pair<std::string, std::string>{
+            "model.safetensors", (checkpoint / "model.safetensors").string()},
+        {"config.json", (checkpoint / ".." / "checkpoint" / "config.json")},
+        {"config.json", output.string()},
+        {"config.json", (output.parent_path() / "x").string() + report +
+                            (checkpoint / "config.json").string()}}) {
+    const std::string before = read(checkpoint / name);
+    test::CommandResult result = compile(checkpoint, to);
+    EXPECT_EQ(result.exitCode, 1) << to << result.output;
+    EXPECT_THAT(result.output, HasSubstr("would replace the checkpoint's"));
+    EXPECT_TRUE(read(checkpoint / name) == before) << to;
+  }
+  const fs::path both = output.parent_path() / "both";
+  test::CommandResult result =
+      compile(checkpoint, both.string() + report + both.string());
+  EXPECT_EQ(result.exitCode, 1) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("-o and --import-report are both"));
+  EXPECT_FALSE(fs::exists(both));
+  // Beside the checkpoint's files is a place like any other.
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(compile(checkpoint, checkpoint / "model.weft").exitCode, 0);
+}
+
+TEST_F(BadOutput, IrWithoutAnEntryIsNoPlan) {
+  std::ofstream(scratch.path / "empty.mlir").flush();
+  test::CommandResult result =
+      compile(scratch.path / "empty.mlir",
+              output.string() + "' --compile-from=fuse --weights='" +
+                  checkpoint.string());
+  EXPECT_EQ(result.exitCode, 1) << result.output;
+  EXPECT_THAT(
+      result.output,
+      HasSubstr("the IR has no entry point, so a plan could do nothing"));
+  EXPECT_FALSE(fs::exists(output));
+}
+
 TEST_F(BadOutput, OutputThatIsAFolder) {
   fs::create_directories(output);
   test::CommandResult result = compile(checkpoint, output);

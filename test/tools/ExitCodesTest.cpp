@@ -33,6 +33,7 @@ struct Tool {
 std::vector<Case> makeCases(const Tool &tool) {
   std::vector<Case> cases = {
       {"--help", 0, tool.name},
+      {"--version", 0, tool.name + " 0."},
       {tool.complete + " --no-such-option", 2, "--no-such-option"},
       {tool.complete + " -q", 2, "-q"}};
   cases.insert(cases.end(), tool.cases.begin(), tool.cases.end());
@@ -45,6 +46,9 @@ const std::array tools = {
          {{"", 2, "plan is required"},
           {"no-such.weft --prompt x --max-tokens many", 2, "found 'many'"},
           {"no-such.weft --prompt x --max-tokens -1", 2, "--max-tokens"},
+          {"no-such.weft --prompt x --seed -1", 2, "found '-1'"},
+          {"no-such.weft --prompt x --seed 18446744073709551616", 2, "--seed"},
+          {"no-such.weft --prompt x --seed 18446744073709551615", 1, "no-such"},
           {"no-such.weft --prompt x --temperature warm", 2, "--temperature"},
           {"no-such.weft --prompt x", 1, "no-such.weft"},
           {"/dev/null --prompt x", 1, "/dev/null"}}},
@@ -59,6 +63,11 @@ const std::array tools = {
          "no-such.weft",
          {{"", 2, "plan is required"},
           {"no-such.weft --repeat 0", 2, "found '0'"},
+          {"no-such.weft --sequences 0", 2, "found '0'"},
+          {"no-such.weft --bandwidth nan", 2, "found 'nan'"},
+          {"no-such.weft --bandwidth inf", 2, "found 'inf'"},
+          {"no-such.weft --bandwidth 0", 2, "found '0'"},
+          {"no-such.weft --bandwidth 1e300", 2, "at most 1000000"},
           {"no-such.weft --device abacus", 2, "abacus"},
           {"no-such.weft --prompt-tokens 0 --generate-tokens 0", 2, "both 0"},
           {"no-such.weft", 1, "no-such.weft"}}},
@@ -70,6 +79,10 @@ const std::array tools = {
           {"no-such -o out --target=cpu:", 2, "x86-64-v3"},
           {"no-such -o out --target=abacus", 2, "sm_90a"},
           {"no-such -o out --context=many", 2, "many"},
+          {"/dev/zero --compile-from=fuse --compile-to=fuse", 1, "a device"},
+          {"no-such.mlir -o no-such.mlir --compile-from=fuse "
+           "--synthesize=smollm2-135m",
+           1, "would replace the input"},
           {"no-such -o out", 1, "no-such"}}},
     Tool{"weft-bisect",
          "no-such",

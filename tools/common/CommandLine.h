@@ -4,6 +4,7 @@
 #define WEFT_TOOLS_COMMON_COMMANDLINE_H
 
 #include "tools/common/ExitCodes.h"
+#include "tools/common/Version.h"
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -43,11 +44,26 @@ wholeNumber(int64_t least, int64_t most = std::numeric_limits<int64_t>::max()) {
   return CLI::Validator(check, "");
 }
 
+/// The check of an option that takes a seed: any number of 64 bits.
+inline CLI::Validator seedNumber() {
+  auto check = [](const std::string &text) -> std::string {
+    uint64_t value = 0;
+    const char *end = text.data() + text.size();
+    auto [rest, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && rest == end && !text.empty())
+      return "";
+    return "found '" + text +
+           "', expected a whole number of 0 to 18446744073709551615";
+  };
+  return CLI::Validator(check, "");
+}
+
 /// Parses the arguments. Gives the exit code if the program is to end: Ok after
-/// --help (on standard output), Usage after a wrong option, whose message says
-/// where help is (on standard error).
+/// --help and --version (on standard output), Usage after a wrong option, whose
+/// message says where help is (on standard error).
 inline std::optional<int> parseCommandLine(CLI::App &app, int argc,
                                            char **argv) {
+  app.set_version_flag("--version", describeVersion(app.get_name()));
   try {
     app.parse(argc, argv);
     return std::nullopt;

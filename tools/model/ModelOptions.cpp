@@ -4,6 +4,7 @@
 
 #include "models/common/BuildModel.h"
 #include "tools/common/ExitCodes.h"
+#include "tools/common/Version.h"
 #include "tools/model/WriteText.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -17,6 +18,12 @@ int tools::reportUsage(llvm::StringRef tool, const llvm::Twine &message) {
   llvm::WithColor::error(llvm::errs(), tool)
       << message << "\nRun '" << tool << " --help' for the options.\n";
   return exitUsage;
+}
+
+void tools::setVersionPrinter(const std::string &tool) {
+  cl::SetVersionPrinter([tool](llvm::raw_ostream &stream) {
+    stream << describeVersion(tool) << "\n";
+  });
 }
 
 int tools::reportDiagnosed(llvm::StringRef tool, const llvm::Twine &message) {

@@ -26,6 +26,9 @@ int reportUsage(llvm::StringRef tool, const llvm::Twine &message);
 /// Prints "TOOL: error: MESSAGE"; returns exitDiagnosed.
 int reportDiagnosed(llvm::StringRef tool, const llvm::Twine &message);
 
+/// Makes --version print Weft's version instead of LLVM's.
+void setVersionPrinter(const std::string &tool);
+
 /// The exit code after a compilation that failed and has explained itself. What
 /// import let through must compile, so if a pass failed, which has then left
 /// the reproducer of `run`, it says that this is a bug.

@@ -52,7 +52,7 @@ static int run(int argc, char **argv) {
       ->capture_default_str();
   app.add_option("--sequences", options.sequences,
                  "Sequences at the same time; figures are of all together")
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 20))
+      ->check(tools::wholeNumber(1, 1 << 20))
       ->capture_default_str();
   app.add_option("--depth", options.depth,
                  "Tokens in the cache before the prompt")
@@ -84,7 +84,16 @@ static int run(int argc, char **argv) {
   app.add_option("--bandwidth", bandwidth,
                  "GB/s that the device's memory is read with at most (default: "
                  "measured)")
-      ->check(CLI::PositiveNumber);
+      ->check([](const std::string &text) -> std::string {
+        // NaN and infinity are numbers of the parser.
+        double value = 0;
+        constexpr double most = 1e6;
+        if (CLI::detail::lexical_cast(text, value) && value > 0 &&
+            value <= most)
+          return "";
+        return "found '" + text +
+               "', expected a number above 0 and at most 1000000";
+      });
   app.callback([&] {
     if (options.promptTokens + options.generateTokens == 0)
       throw CLI::ValidationError(

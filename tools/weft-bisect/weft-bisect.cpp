@@ -7,6 +7,7 @@
 #include "tools/common/ProgressBar.h"
 #include "tools/model/Messages.h"
 #include "tools/model/ModelOptions.h"
+#include "tools/model/WriteText.h"
 #include "tools/weft-bisect/Report.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -15,8 +16,8 @@
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/SourceMgr.h"
 
-#include <iostream>
 #include <random>
+#include <sstream>
 
 using namespace mlir;
 using namespace weft;
@@ -308,10 +309,17 @@ int run() {
   rt::Result<Report> report = makeReport(*model, phases, program.take());
   if (!report)
     return fail(report.getStatus());
-  if (json)
-    report->printJson(llvm::outs());
-  else
-    report->print(std::cout);
+  std::string text;
+  if (json) {
+    llvm::raw_string_ostream stream(text);
+    report->printJson(stream);
+  } else {
+    std::ostringstream stream;
+    report->print(stream);
+    text = stream.str();
+  }
+  if (rt::Status s = tools::writeText("-", text); !s)
+    return fail(s);
   return report->isSame() ? tools::exitOk : tools::exitDiagnosed;
 }
 
@@ -320,6 +328,7 @@ int run() {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
+  tools::setVersionPrinter(toolName);
   if (!cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs()))
     return tools::exitUsage;
   return tools::runMain(toolName, run);

@@ -5,6 +5,7 @@
 #include "runtime/Llm/Tokenizer/Tokenizer.h"
 #include "runtime/Nvrtc/KernelCache.h"
 #include "tools/common/ExitCodes.h"
+#include "tools/common/OutputPaths.h"
 #include "tools/common/ProgressBar.h"
 #include "tools/model/Messages.h"
 #include "tools/model/ModelOptions.h"
@@ -167,6 +168,22 @@ int checkTokenizer(const ImportedModel &model) {
   return tools::finish(toolName, rt::Tokenizer::fromFiles(files).getStatus());
 }
 
+/// Nothing that is written may replace what it is made of.
+rt::Status checkOutputs() {
+  std::vector<tools::NamedPath> inputs, outputs;
+  for (StringRef folder :
+       {StringRef(modelOptions.input), StringRef(weightsFrom),
+        StringRef(modelOptions.synthesize)})
+    for (std::string &file : listCheckpointFiles(folder))
+      inputs.push_back({"the checkpoint's file", std::move(file)});
+  // IR, or the config of --synthesize.
+  inputs.push_back({"the input", modelOptions.input});
+  inputs.push_back({"--synthesize", modelOptions.synthesize});
+  outputs.push_back({"-o", output});
+  outputs.push_back({"--import-report", reportJson});
+  return tools::checkOutputPaths(inputs, outputs);
+}
+
 /// The value of --weights for weights that the runtime makes.
 constexpr llvm::StringLiteral generatedWeights = "generated";
 
@@ -206,6 +223,8 @@ int run() {
     return usage(llvm::toString(options.takeError()));
   if (llvm::Error error = setCudaOptions(*options))
     return usage(llvm::toString(std::move(error)));
+  if (rt::Status status = checkOutputs(); !status)
+    return tools::finish(toolName, status);
 
   DialectRegistry registry;
   registerAllDialects(registry);
@@ -234,6 +253,11 @@ int run() {
     if (!toIr && !model)
       return usage("--compile-from needs the checkpoint (--weights FOLDER or "
                    "--synthesize CONFIG) to write an artifact");
+    llvm::sys::fs::file_status info;
+    if (!llvm::sys::fs::status(modelOptions.input, info) &&
+        info.type() == llvm::sys::fs::file_type::character_file)
+      return diagnosed("'" + modelOptions.input +
+                       "' is a device, expected a file with IR");
     std::string message;
     auto file = openInputFile(modelOptions.input, &message);
     if (!file)
@@ -289,6 +313,7 @@ int run() {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
+  tools::setVersionPrinter(toolName);
   if (!cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs()))
     return tools::exitUsage;
   return tools::runMain(toolName, run);

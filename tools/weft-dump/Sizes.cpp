@@ -40,8 +40,13 @@ Result<dump::ResolvedSizes> dump::resolveSizes(const Plan &plan,
   ServingSizes serving;
   serving.blockSize = getMetaNumber(plan, "block_size", 64);
   serving.sequences = sizes.sequences ? sizes.sequences : 1;
-  serving.context =
-      sizes.context ? sizes.context : getMetaNumber(plan, "context_length", 0);
+  const int64_t limit = getMetaNumber(plan, "context_length", 0);
+  if (limit && sizes.context > limit)
+    return Status::invalid("--context is " + std::to_string(sizes.context) +
+                           "; the plan was compiled for sequences of at most " +
+                           std::to_string(limit) +
+                           " tokens (weft-compile --context)");
+  serving.context = sizes.context ? sizes.context : limit;
   serving.tokens =
       sizes.tokens ? sizes.tokens : cutToLimit(plan, "tokens", defaultTokens);
   if (serving.context == 0) {

@@ -2,6 +2,7 @@
 
 #include "compiler/Dialects.h"
 #include "tools/common/ExitCodes.h"
+#include "tools/common/Version.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
@@ -38,6 +39,9 @@ static bool checkOptions(int argc, char **argv) {
                                  "--log=verbose, for tests"),
                         cl::cat(category));
   cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter([](llvm::raw_ostream &stream) {
+    stream << tools::describeVersion("weft-lsp-server") << "\n";
+  });
   bool isRight =
       cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs());
   for (const cl::opt<std::string> *option : {&inputStyle, &log}) {

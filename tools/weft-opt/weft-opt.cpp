@@ -70,5 +70,6 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  tools::setVersionPrinter(toolName);
   return tools::runMain(toolName, [&] { return run(argc, argv); });
 }

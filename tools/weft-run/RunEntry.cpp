@@ -4,7 +4,9 @@
 
 #include "runtime/Exec/Session.h"
 #include "runtime/Exec/Trace.h"
+#include "runtime/Format/MappedFile.h"
 #include "tools/common/Npy.h"
+#include "tools/common/OutputPaths.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -23,6 +25,21 @@ struct NamedArray {
   }
 };
 } // namespace
+
+/// Nothing that is written may replace what is read, or another output.
+static Status checkOutputs(const EntryOptions &options, const Plan &plan) {
+  std::vector<tools::NamedPath> inputs, outputs;
+  inputs.push_back({"the plan", options.plan});
+  for (const ExternalFile &file : plan.externalFiles)
+    inputs.push_back(
+        {"the plan's weights", getFolder(options.plan) + "/" + file.path});
+  for (const auto &[name, path] : options.inputs)
+    inputs.push_back({"--input " + name, path});
+  for (const auto &[name, path] : options.outputs)
+    outputs.push_back({"--output " + name, path});
+  outputs.push_back({"--trace", options.tracePath});
+  return tools::checkOutputPaths(inputs, outputs);
+}
 
 static const Buffer *findBuffer(const Entry &entry, BufferKind kind,
                                 const std::string &name) {
@@ -147,6 +164,8 @@ Status weft::runEntry(const EntryOptions &options) {
   if (!artifact)
     return artifact.getStatus();
   const Plan &plan = (*artifact)->getPlan();
+  if (Status s = checkOutputs(options, plan); !s)
+    return s;
   Result<uint32_t> index = findEntry(plan, options.entry);
   if (!index)
     return index.getStatus();

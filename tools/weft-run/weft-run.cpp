@@ -101,6 +101,7 @@ static void addTextOptions(CLI::App &app, TextOptions &text) {
                  "The same for each time the token is there (0: off)")
       ->group(how);
   app.add_option("--seed", text.seed, "Of the random numbers")
+      ->check(tools::seedNumber())
       ->capture_default_str()
       ->group(how);
   app.add_option("--stop", text.stopStrings,

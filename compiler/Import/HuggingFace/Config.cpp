@@ -7,6 +7,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
+
 using namespace llvm;
 
 namespace weft {
@@ -117,30 +119,74 @@ static std::optional<json::Object> extractTextConfig(ConfigReader &reader) {
 
 /// A recommendation that makes no sense is dropped with a warning: it does not
 /// change what the model computes.
-static std::optional<double> readRecommendation(ConfigReader &reader,
-                                                StringRef key, double min,
-                                                double max) {
+static std::optional<double>
+readRecommendation(ConfigReader &reader, StringRef key, StringRef expected,
+                   function_ref<bool(double)> isValid) {
   if (!reader.has(key))
     return std::nullopt;
   std::optional<double> value = reader.get(key)->getAsNumber();
-  if (value && *value >= min && *value <= max)
+  if (value && isValid(*value))
     return value;
-  reader.getReport().warning(
-      reader.getWhere() + ": " + key, printJson(*reader.get(key)),
-      "a number from " + Twine(int64_t(min)) + " to " + Twine(int64_t(max)),
-      "it is not used");
+  reader.getReport().warning(reader.getWhere() + ": " + key,
+                             printJson(*reader.get(key)), expected,
+                             "it is not used");
   return std::nullopt;
 }
 
 static void readSampling(ConfigReader &reader, GenerationDefaults &defaults) {
   defaults.sample = reader.getBool("do_sample", false);
-  defaults.temperature = readRecommendation(reader, "temperature", 0, 1000);
-  defaults.topP = readRecommendation(reader, "top_p", 0, 1);
-  defaults.minP = readRecommendation(reader, "min_p", 0, 1);
-  defaults.repetitionPenalty =
-      readRecommendation(reader, "repetition_penalty", 0, 1000);
-  if (auto count = readRecommendation(reader, "top_k", 0, 1 << 30))
+  // What the runtime takes, or less.
+  defaults.temperature = readRecommendation(
+      reader, "temperature", "a number from 0 to 1000",
+      [](double value) { return value >= 0 && value <= 1000; });
+  defaults.topP =
+      readRecommendation(reader, "top_p", "a number above 0 and at most 1",
+                         [](double value) { return value > 0 && value <= 1; });
+  defaults.minP =
+      readRecommendation(reader, "min_p", "a number from 0 to 1",
+                         [](double value) { return value >= 0 && value <= 1; });
+  defaults.repetitionPenalty = readRecommendation(
+      reader, "repetition_penalty", "a number from 0.001 to 1000",
+      [](double value) { return value >= 1e-3 && value <= 1000; });
+  if (auto count = readRecommendation(reader, "top_k",
+                                      "a whole number from 0 to 1073741824",
+                                      [](double value) {
+                                        return value >= 0 &&
+                                               value <= (1 << 30) &&
+                                               value == std::floor(value);
+                                      }))
     defaults.topK = static_cast<int64_t>(*count);
+}
+
+/// Recommendations that the runtime has nothing for, with the values that ask
+/// for nothing.
+static void reportUnusedRecommendations(ConfigReader &reader) {
+  const std::pair<StringRef, json::Value> neutralValues[] = {
+      {"bad_words_ids", nullptr},
+      {"begin_suppress_tokens", nullptr},
+      {"diversity_penalty", 0},
+      {"encoder_repetition_penalty", 1},
+      {"epsilon_cutoff", 0},
+      {"eta_cutoff", 0},
+      {"exponential_decay_length_penalty", nullptr},
+      {"forced_bos_token_id", nullptr},
+      {"forced_eos_token_id", nullptr},
+      {"guidance_scale", 1},
+      {"min_length", 0},
+      {"min_new_tokens", 0},
+      {"no_repeat_ngram_size", 0},
+      {"num_beams", 1},
+      {"penalty_alpha", 0},
+      {"sequence_bias", nullptr},
+      {"suppress_tokens", nullptr},
+      {"typical_p", 1}};
+  for (const auto &[key, neutral] : neutralValues) {
+    const json::Value *value = reader.get(key);
+    if (value && *value != neutral && value->kind() != json::Value::Null)
+      reader.getReport().warning(reader.getWhere() + ": " + key,
+                                 printJson(*value), printJson(neutral),
+                                 "the runtime does not do this");
+  }
 }
 
 static void readGenerationConfig(const json::Value *generation,
@@ -154,7 +200,7 @@ static void readGenerationConfig(const json::Value *generation,
     return;
   }
   ConfigReader reader(*object, where.str(), report);
-  if (auto ids = reader.getIntOrInts("eos_token_id"))
+  if (auto ids = reader.getIntOrInts("eos_token_id", -1, INT32_MAX))
     config.eosTokenIds = *ids;
   if (reader.has("bos_token_id"))
     config.bosTokenId =
@@ -163,6 +209,7 @@ static void readGenerationConfig(const json::Value *generation,
     config.padTokenId =
         reader.getOptionalInt("pad_token_id", {}, -1, INT32_MAX);
   readSampling(reader, config.generation);
+  reportUnusedRecommendations(reader);
 }
 
 /// An ignored key that is not there is a spelling mistake; one that the model

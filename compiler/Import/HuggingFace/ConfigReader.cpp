@@ -6,6 +6,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <limits>
+
 using namespace llvm;
 
 namespace weft {
@@ -60,6 +62,26 @@ ConfigReader::getOptionalDouble(StringRef key, std::optional<double> absent) {
     return number;
   reject(key, "a number");
   return absent;
+}
+
+bool isPositiveFloat(double value) {
+  return value >= std::numeric_limits<float>::min() &&
+         value <= std::numeric_limits<float>::max();
+}
+
+std::optional<double>
+ConfigReader::getOptionalPositive(StringRef key, std::optional<double> absent) {
+  std::optional<double> number = getOptionalDouble(key, absent);
+  // A value of another type has been rejected already.
+  if (number && number != absent && !isPositiveFloat(*number)) {
+    reject(key, "a positive number that float32 holds");
+    return absent;
+  }
+  return number;
+}
+
+double ConfigReader::getPositive(StringRef key, double absent) {
+  return getOptionalPositive(key, absent).value_or(absent);
 }
 
 double ConfigReader::getDouble(StringRef key, double absent) {
@@ -135,15 +157,21 @@ std::vector<std::string> ConfigReader::getStrings(StringRef key) {
   return list.value_or(std::vector<std::string>());
 }
 
-std::optional<std::vector<int64_t>> ConfigReader::getIntOrInts(StringRef key) {
+std::optional<std::vector<int64_t>>
+ConfigReader::getIntOrInts(StringRef key, int64_t min, int64_t max) {
   const json::Value *value = get(key);
   if (!value || value->kind() == json::Value::Null)
     return std::nullopt;
-  if (std::optional<int64_t> number = asInteger(*value))
+  auto inRange = [&](const json::Value &element) -> std::optional<int64_t> {
+    std::optional<int64_t> number = asInteger(element);
+    return number && *number >= min && *number <= max ? number : std::nullopt;
+  };
+  if (std::optional<int64_t> number = inRange(*value))
     return std::vector<int64_t>{*number};
-  auto list = convertList<int64_t>(*value, asInteger);
+  auto list = convertList<int64_t>(*value, inRange);
   if (!list)
-    reject(key, "an integer or a list of integers");
+    reject(key, "an integer or a list of integers from " + Twine(min) + " to " +
+                    Twine(max));
   return list;
 }
 

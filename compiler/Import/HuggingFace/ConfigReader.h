@@ -16,6 +16,9 @@
 
 namespace weft {
 
+/// Whether a number is positive and finite in float.
+bool isPositiveFloat(double value);
+
 class ConfigReader {
 public:
   /// `where` names the object in messages: "config.json".
@@ -47,6 +50,11 @@ public:
   double getDouble(llvm::StringRef key, double absent);
   std::optional<double> getOptionalDouble(llvm::StringRef key,
                                           std::optional<double> absent);
+  /// A number that is positive and finite in float, the type it is computed
+  /// with.
+  double getPositive(llvm::StringRef key, double absent);
+  std::optional<double> getOptionalPositive(llvm::StringRef key,
+                                            std::optional<double> absent);
   bool getBool(llvm::StringRef key, bool absent);
   std::string getString(llvm::StringRef key, llvm::StringRef absent);
   /// Numbers; empty if absent.
@@ -54,7 +62,8 @@ public:
   std::vector<int64_t> getInts(llvm::StringRef key);
   std::vector<std::string> getStrings(llvm::StringRef key);
   /// One integer or a list of them; nothing if absent or null.
-  std::optional<std::vector<int64_t>> getIntOrInts(llvm::StringRef key);
+  std::optional<std::vector<int64_t>> getIntOrInts(llvm::StringRef key,
+                                                   int64_t min, int64_t max);
   const llvm::json::Object *getObject(llvm::StringRef key);
 
   /// Marks keys as known without reading them.

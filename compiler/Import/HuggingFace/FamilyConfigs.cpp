@@ -137,9 +137,7 @@ void Parser::parseGemmaCommon() {
       reader.getBool("attention_bias", false);
   config.embeddingScale = std::sqrt(double(config.hiddenSize));
   config.normOffset = 1;
-  double scalar = reader.getDouble("query_pre_attn_scalar", 256);
-  if (!(scalar > 0) || !std::isfinite(scalar))
-    reader.reject("query_pre_attn_scalar", "a positive number");
+  double scalar = reader.getPositive("query_pre_attn_scalar", 256);
   config.attentionScales.assign(config.layerCount, 1.0 / std::sqrt(scalar));
   requireFalse("use_bidirectional_attention",
                "bidirectional attention is not supported for this family");

@@ -36,9 +36,7 @@ void FamilyParser::readSizes(const FamilyDefaults &defaults,
       keys.intermediate, defaults.intermediateSize, 1, maxConfigSize);
   config.maxPositions = reader.getInt(keys.positions, defaults.maxPositions, 1,
                                       maxConfigPositions);
-  config.normEpsilon = reader.getDouble(keys.epsilon, defaults.epsilon);
-  if (!(config.normEpsilon > 0) || !std::isfinite(config.normEpsilon))
-    reader.reject(keys.epsilon, "a positive number");
+  config.normEpsilon = reader.getPositive(keys.epsilon, defaults.epsilon);
   config.tiedEmbeddings = reader.getBool("tie_word_embeddings", defaults.tied);
 
   // A null number of key heads means one for each query head.
@@ -112,7 +110,7 @@ void FamilyParser::readTokens(const FamilyDefaults &defaults) {
       reader.getOptionalInt("pad_token_id", defaults.pad, min, max);
   bool present = reader.isPresent("eos_token_id");
   config.eosTokenIds =
-      reader.getIntOrInts("eos_token_id")
+      reader.getIntOrInts("eos_token_id", min, max)
           .value_or(present ? std::vector<int64_t>() : defaults.eos);
 }
 
@@ -167,10 +165,14 @@ void FamilyParser::setAllLayers(std::optional<int64_t> window) {
   LayerKind kind = window ? LayerKind::Sliding : LayerKind::Full;
   config.layerKinds.assign(config.layerCount, kind);
   StringRef name = window ? "sliding_attention" : "full_attention";
-  for (StringRef type : reader.getStrings("layer_types"))
-    if (type != name)
-      return reader.reject("layer_types", name + " for all layers",
-                           "layers of this family are all of one kind");
+  std::vector<std::string> types = reader.getStrings("layer_types");
+  bool agrees =
+      types.empty() || static_cast<int64_t>(types.size()) == config.layerCount;
+  if (!agrees || any_of(types, [&](StringRef type) { return type != name; }))
+    reader.reject("layer_types",
+                  name + " for each of the " + Twine(config.layerCount) +
+                      " layers",
+                  "layers of this family are all of one kind");
 }
 
 void FamilyParser::readLayerTypes(
@@ -237,10 +239,7 @@ StringRef FamilyParser::pickName(StringRef own, StringRef common) {
 }
 
 double FamilyParser::readSoftcap(StringRef key, std::optional<double> absent) {
-  std::optional<double> cap = reader.getOptionalDouble(key, absent);
-  if (cap && (!(*cap > 0) || !std::isfinite(*cap)))
-    reader.reject(key, "null or a positive number");
-  return cap.value_or(0);
+  return reader.getOptionalPositive(key, absent).value_or(0);
 }
 
 } // namespace weft

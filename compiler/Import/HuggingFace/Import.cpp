@@ -6,6 +6,7 @@
 #include "compiler/Import/Folder.h"
 #include "compiler/Import/Synthesize.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -70,6 +71,9 @@ static std::optional<ModelConfig> readConfig(const Folder &folder,
   if (folder.exists("generation_config.json"))
     generation = readOrReport(folder, "generation_config.json", maxConfigBytes,
                               report, "a readable file");
+  // The text of an unreadable file would be reported once more.
+  if (report.getErrorCount() != errorsBefore)
+    generation.reset();
   return parseHuggingFaceConfig(config, generation, options.config, report);
 }
 
@@ -87,6 +91,22 @@ static std::string nameOf(StringRef path) {
   sys::fs::make_absolute(full);
   sys::path::remove_dots(full, /*remove_dot_dot=*/true);
   return sys::path::filename(full.str().rtrim('/')).str();
+}
+
+std::vector<std::string> listCheckpointFiles(StringRef path) {
+  std::vector<std::string> files;
+  auto folder = Folder::open(path, /*followLinks=*/true);
+  if (!folder) {
+    consumeError(folder.takeError());
+    return files;
+  }
+  for (StringRef name : folder->list())
+    if (name == "config.json" || name == "generation_config.json" ||
+        name.ends_with(".safetensors") ||
+        name.ends_with(".safetensors.index.json") ||
+        is_contained(tokenizerNames, name))
+      files.push_back((path + "/" + name).str());
+  return files;
 }
 
 std::optional<ImportedModel> importCheckpoint(StringRef path,

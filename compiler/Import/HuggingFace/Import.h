@@ -34,6 +34,10 @@ std::optional<ImportedModel> importCheckpoint(llvm::StringRef path,
                                               const ImportOptions &options,
                                               ImportReport &report);
 
+/// The paths of the files in a folder that importCheckpoint may read; none for
+/// a folder that cannot be read.
+std::vector<std::string> listCheckpointFiles(llvm::StringRef path);
+
 /// A model with random weights. `config` is the path of a config.json, of a
 /// folder that has one (whose tokenizer is used too), or one of
 /// getBuiltinConfigs().

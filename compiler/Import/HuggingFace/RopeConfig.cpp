@@ -28,8 +28,8 @@ static std::optional<RopeType> parseType(StringRef name, bool isPhi3) {
 }
 
 static void requirePositive(ConfigReader &reader, StringRef key, double value) {
-  if (!(value > 0) || !std::isfinite(value))
-    reader.reject(key, "a number greater than 0");
+  if (!isPositiveFloat(value))
+    reader.reject(key, "a positive number that float32 holds");
 }
 
 /// The factor; an absent one is an error unless there is a fallback.
@@ -55,9 +55,7 @@ static std::vector<double> readFactors(ConfigReader &reader, StringRef key,
                                        int64_t count) {
   std::vector<double> factors = reader.getDoubles(key);
   bool valid = static_cast<int64_t>(factors.size()) == count &&
-               all_of(factors, [](double factor) {
-                 return factor > 0 && std::isfinite(factor);
-               });
+               all_of(factors, isPositiveFloat);
   if (!valid)
     reader.reject(key, "a list of " + Twine(count) +
                            " positive numbers, one for each pair of rotated "
@@ -73,9 +71,7 @@ static void readYarn(ConfigReader &reader, const RopeDefaults &defaults,
       readFactor(reader, ratio ? std::optional<double>(double(p.maxPositions) /
                                                        p.originalMaxPositions)
                                : std::nullopt);
-  p.attentionFactor = reader.getOptionalDouble("attention_factor", {});
-  if (p.attentionFactor)
-    requirePositive(reader, "attention_factor", *p.attentionFactor);
+  p.attentionFactor = reader.getOptionalPositive("attention_factor", {});
   // Zero means the default, as null does.
   p.betaFast = reader.getDouble("beta_fast", 0);
   p.betaSlow = reader.getDouble("beta_slow", 0);
@@ -107,9 +103,7 @@ static void readLongrope(ConfigReader &reader, const RopeDefaults &defaults,
   readOriginalMaxPositions(reader, defaults, p);
   p.factor =
       readFactor(reader, double(p.maxPositions) / p.originalMaxPositions);
-  p.attentionFactor = reader.getOptionalDouble("attention_factor", {});
-  if (p.attentionFactor)
-    requirePositive(reader, "attention_factor", *p.attentionFactor);
+  p.attentionFactor = reader.getOptionalPositive("attention_factor", {});
   p.shortFactors = readFactors(reader, "short_factor", p.rotarySize / 2);
   p.longFactors = readFactors(reader, "long_factor", p.rotarySize / 2);
 }
@@ -186,6 +180,12 @@ static RopeTable parseTable(ConfigReader &reader, const RopeDefaults &defaults,
   if (reader.getReport().getErrorCount() != errorsBefore)
     return {};
   RopeTable table = computeRopeTable(p);
+  if (!isPositiveFloat(table.scale)) {
+    reader.getReport().error(reader.getWhere() + ": mscale, mscale_all_dim",
+                             "a scale of " + printJson(table.scale),
+                             "a positive number that float32 holds");
+    return {};
+  }
   // No sequence of this compilation can be long enough for the second table.
   if (table.hasLongTable() && p.contextLength <= table.switchLength)
     table.longInverseFrequencies.clear();
@@ -240,6 +240,10 @@ void parseRope(ConfigReader &reader, const RopeDefaults &defaults,
       config.slidingRope =
           parseTable(none, defaults, config, slidingTheta, partial);
     }
+  } else if (!defaults.hasLocalTheta) {
+    reader.reject(key, "one object for all layers",
+                  "layers of this family have one RoPE");
+    return;
   } else {
     ConfigReader outer = makeReader(source, key);
     ConfigReader full =

@@ -7,6 +7,10 @@
 namespace weft::rt {
 
 Result<Json> parseJson(std::string_view text) {
+  // The parser takes a NUL byte for the end, whatever follows.
+  if (size_t place = text.find('\0'); place != text.npos)
+    return Status::corrupt("not valid JSON: a NUL byte at offset " +
+                           std::to_string(place));
   try {
     return Json::parse(text);
   } catch (const Json::parse_error &error) {

@@ -234,8 +234,9 @@ WEFT_API weft_status weft_session_read_state(weft_session *session,
 WEFT_API weft_status weft_session_reset(weft_session *session);
 
 /** Starts writing a Chrome-trace JSON file of every command that the session
- *  runs, replacing the file; NULL ends the trace and completes the file, as
- *  does destroying the session. WEFT_IO with the reason. */
+ *  runs, replacing an earlier trace; NULL ends the trace and completes the
+ *  file, as does destroying the session. WEFT_IO with the reason, and for a
+ *  file with other content, which stays. */
 WEFT_API weft_status weft_session_trace(weft_session *session,
                                         const char *path);
 

@@ -458,6 +458,40 @@ TEST(Config, GenerationConfigHasTheLastWord) {
   EXPECT_EQ(config->padTokenId, std::nullopt);
 }
 
+// The runtime refuses a plan with other values, which nobody can change then.
+TEST(Config, RecommendationsOutOfRangeAreDropped) {
+  for (const char *text :
+       {R"({"top_p": 0})", R"({"top_p": 1.5})", R"({"temperature": -1})",
+        R"({"temperature": "warm"})", R"({"min_p": 2})", R"({"top_k": 1.5})",
+        R"({"top_k": -1})", R"({"repetition_penalty": 0})",
+        R"({"repetition_penalty": 1e9})"}) {
+    ImportReport report;
+    auto config =
+        parseHuggingFaceConfig(R"({"model_type": "llama"})", text, {}, report);
+    ASSERT_TRUE(config) << text;
+    EXPECT_THAT(print(report), HasSubstr("it is not used")) << text;
+    const GenerationDefaults &defaults = config->generation;
+    EXPECT_FALSE(defaults.temperature || defaults.topK || defaults.topP ||
+                 defaults.minP || defaults.repetitionPenalty)
+        << text;
+  }
+}
+
+TEST(Config, RecommendationsThatTheRuntimeLacksAreToldAbout) {
+  ImportReport report;
+  EXPECT_TRUE(parseHuggingFaceConfig(
+      R"({"model_type": "llama"})",
+      R"({"num_beams": 4, "typical_p": 1.0, "no_repeat_ngram_size": 0,
+          "bad_words_ids": null, "suppress_tokens": [1]})",
+      {}, report));
+  std::string text = print(report);
+  EXPECT_THAT(text, HasSubstr("num_beams: found 4, expected 1"));
+  EXPECT_THAT(text, HasSubstr("suppress_tokens: found [1]"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("typical_p")));
+  EXPECT_THAT(text, testing::Not(HasSubstr("no_repeat")));
+  EXPECT_THAT(text, testing::Not(HasSubstr("bad_words")));
+}
+
 TEST(Config, LostSizesAreToldAbout) {
   ImportReport report;
   Object config = load("llama");
@@ -559,6 +593,42 @@ TEST(Config, UnsupportedValuesNameKeyAndValue) {
               HasSubstr("a number from 1 to 256"));
 }
 
+// Kernels compute with float, in which such numbers are 0 or infinite.
+TEST(Config, NumbersThatFloatDoesNotHold) {
+  Object yarn = load("llama-rope-yarn");
+  for (double value : {1e-300, 1e-45, 1e300, 0.0, -1.0}) {
+    for (auto [name, key] : {std::pair("llama", "rms_norm_eps"),
+                             {"gpt2", "layer_norm_epsilon"},
+                             {"gpt_neox", "layer_norm_eps"},
+                             {"bert", "layer_norm_eps"},
+                             {"gemma2", "query_pre_attn_scalar"},
+                             {"gemma2", "attn_logit_softcapping"},
+                             {"gemma2", "final_logit_softcapping"}})
+      EXPECT_THAT(refuse(with(name, key, value)),
+                  HasSubstr(std::string(key) + ": found "))
+          << value;
+    for (const char *key : {"factor", "attention_factor", "beta_slow"}) {
+      Object changed = yarn;
+      (*changed.getObject("rope_parameters"))[key] = value;
+      if (value != 0 || llvm::StringRef(key) != "beta_slow")
+        EXPECT_THAT(refuse(changed), HasSubstr(std::string(key) + ": found "))
+            << value;
+    }
+  }
+  Object &parameters = *yarn.getObject("rope_parameters");
+  parameters["mscale"] = 1e300;
+  parameters["mscale_all_dim"] = 1e-300;
+  EXPECT_THAT(refuse(yarn), HasSubstr("mscale_all_dim: found a scale of"));
+}
+
+TEST(Config, RopeForEachKindOfLayerIsForGemma3) {
+  Object nested = load("llama");
+  Object one = *nested.getObject("rope_parameters");
+  nested["rope_parameters"] = Object{{"full_attention", Object(one)},
+                                     {"sliding_attention", Object(one)}};
+  EXPECT_THAT(refuse(nested), HasSubstr("expected one object for all layers"));
+}
+
 TEST(Config, ContradictionsAndWrongTypes) {
   EXPECT_THAT(refuse(with("llama", "num_key_value_heads", 3)),
               HasSubstr("a divisor of 4"));
@@ -570,8 +640,8 @@ TEST(Config, ContradictionsAndWrongTypes) {
               HasSubstr("num_attention_heads: found 0"));
   EXPECT_THAT(refuse(with("llama", "tie_word_embeddings", "no")),
               HasSubstr("expected true or false"));
-  EXPECT_THAT(refuse(with("llama", "rms_norm_eps", 0)),
-              HasSubstr("a positive number"));
+  EXPECT_THAT(refuse(with("llama", "eos_token_id", int64_t(1) << 40)),
+              HasSubstr("eos_token_id: found 1099511627776"));
   EXPECT_THAT(refuse(with("llama", "head_dim", 15)), HasSubstr("15 of 15"));
   for (double share : {-1.0, 0.0, 1.5, 1e300, 0.3})
     EXPECT_THAT(refuse(with("llama", "partial_rotary_factor", share)),
@@ -579,11 +649,14 @@ TEST(Config, ContradictionsAndWrongTypes) {
   EXPECT_THAT(refuse(with("gemma2", "layer_types",
                           llvm::json::Array{"full_attention"})),
               HasSubstr("each of the 2 layers"));
+  EXPECT_THAT(
+      refuse(with("llama", "layer_types", llvm::json::Array{"full_attention"})),
+      HasSubstr("full_attention for each of the 2 layers"));
   EXPECT_THAT(refuse(with("gemma2", "sliding_window", nullptr)),
               HasSubstr("sliding_window: found null"));
   EXPECT_THAT(refuse(with("mistral-window8", "layer_types",
                           llvm::json::Array{"full_attention"})),
-              HasSubstr("sliding_attention for all layers"));
+              HasSubstr("sliding_attention for each of the 2 layers"));
   Object two = with("llama", "hidden_act", "xielu");
   two["num_key_value_heads"] = 3;
   two["use_magic"] = 1;

@@ -38,6 +38,8 @@ TEST(Json, RefusesWhatOthersAccept) {
   EXPECT_THAT(errorOf("[NaN]"), HasSubstr("line 1"));
   EXPECT_THAT(errorOf("[1e999]"), HasSubstr("number overflow"));
   EXPECT_NE(errorOf("\"\xff\""), "");
+  EXPECT_THAT(errorOf(llvm::StringRef("{}\0", 3)), HasSubstr("NUL byte"));
+  EXPECT_THAT(errorOf(llvm::StringRef("{}\0{\"a\"", 7)), HasSubstr("offset 2"));
   EXPECT_NE(errorOf(""), "");
 }
 

@@ -131,6 +131,28 @@ TEST_F(TraceTest, IsJsonWhenTheFileCannotGrow) {
   EXPECT_GT(read()["traceEvents"].size(), 1000u);
 }
 
+TEST_F(TraceTest, ReplacesTracesAndNothingElse) {
+  std::unique_ptr<Trace> trace = create();
+  ASSERT_OK(trace->recordSpan("old", "c", 1, 2, 0));
+  ASSERT_OK(trace->close());
+  trace = create();
+  ASSERT_OK(trace->close());
+  EXPECT_EQ(read()["traceEvents"].size(), 0u);
+  for (const char *content : {"WEFT", "{\"model\": 1}", "x"}) {
+    std::ofstream(path) << content;
+    Result<std::unique_ptr<Trace>> refused = Trace::create(path);
+    ASSERT_FALSE(refused) << content;
+    EXPECT_EQ(refused.getStatus().getCode(), StatusCode::Io);
+    EXPECT_THAT(refused.getStatus().getMessage(),
+                HasSubstr("exists and is no trace"));
+    std::string kept;
+    std::getline(std::ifstream(path), kept);
+    EXPECT_EQ(kept, content);
+  }
+  std::ofstream(path).flush();
+  EXPECT_OK(Trace::create(path).getStatus());
+}
+
 TEST_F(TraceTest, NamesWithAnyBytesGiveJson) {
   std::unique_ptr<Trace> trace = create();
   ASSERT_OK(trace->recordSpan("a\"b\\c\n\x01", "d", 0, 1, 0));

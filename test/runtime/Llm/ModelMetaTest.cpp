@@ -84,6 +84,9 @@ TEST(ModelMetaTest, RefusesWhatIsNotAModel) {
       R"({"format": 1, "vocab_size": 1, "context_length": 1, "x":)" +
       std::string(100000, '[') + std::string(100000, ']') + "}";
   EXPECT_FALSE(ModelMeta::parse(deep));
+  using namespace std::string_view_literals;
+  EXPECT_FALSE(ModelMeta::parse(
+      "{\"format\": 1, \"vocab_size\": 1, \"context_length\": 1}\0x"sv));
   EXPECT_EQ(ModelMeta::parse(
                 R"({"format": 2, "vocab_size": 10, "context_length": 20})")
                 .getStatus()

@@ -195,7 +195,8 @@ std::vector<double> toy::expectedLinear(const std::vector<double> &x) {
 Plan toy::makePlan() {
   Plan plan;
   plan.target = "cpu";
-  plan.metaJson = R"({"format":1,"kind":"test","name":"toy","block_size":64})";
+  plan.metaJson = R"({"format":1,"kind":"test","name":"toy","block_size":64,)"
+                  R"("context_length":64})";
   plan.symbols = {{"tokens", 1, 16, false}, {"rows", 1, 4096, true}};
   Param weight, bias;
   weight.name = "weight";

@@ -156,6 +156,8 @@ TEST_F(DumpTest, SizesAreChecked) {
   expectFails(path + " --memory --symbol rows=5000", 1, "1 to 4096");
   expectFails(path + " --memory --symbol rowz=5", 1, "it has tokens, rows");
   expectFails(path + " --memory --tokens 17 --symbol rows=5", 1, "1 to 16");
+  expectFails(path + " --memory --context 65 --symbol rows=5", 1,
+              "sequences of at most 64 tokens");
   expectFails(path + " --kernels --tokens 17 --symbol rows=5", 1, "1 to 16");
 }
 

@@ -208,6 +208,22 @@ TEST_F(WeftRunTest, ErrorsSayWhatIsWrong) {
   expect("--prompt a --trace '" + folder + "/none/t.json'", 1, "t.json");
 }
 
+TEST_F(WeftRunTest, OutputsDoNotReplaceWhatIsRead) {
+  const std::string before = readFile("toy.weft");
+  auto expectRefused = [&](const std::string &arguments,
+                           const std::string &message) {
+    EXPECT_EQ(run(arguments).exitCode, 1) << arguments;
+    EXPECT_THAT(readFile("stderr"), HasSubstr(message));
+    EXPECT_TRUE(readFile("toy.weft") == before) << arguments;
+  };
+  expectRefused("--prompt Once --trace '" + plan() + "'", "is no trace");
+  const std::string entry = "--entry step --input tokens='" + folder +
+                            "/tokens.npy' --output logits='" + folder;
+  expectRefused(entry + "/toy.weft'", "would replace the plan");
+  expectRefused(entry + "/tokens.npy'", "would replace --input tokens");
+  expectRefused(entry + "/x' --trace '" + folder + "/x'", "give two files");
+}
+
 TEST_F(WeftRunTest, FullDiskIsAnError) {
   if (!std::filesystem::exists("/dev/full"))
     GTEST_SKIP();

@@ -302,6 +302,9 @@ TEST(TokenizerTest, BrokenFilesAreErrors) {
   EXPECT_THAT(loadError({{"tokenizer.json", good.substr(0, good.size() / 2)}})
                   .getMessage(),
               HasSubstr("not valid JSON"));
+  EXPECT_THAT(loadError({{"tokenizer.json", good + std::string("\0x", 2)}})
+                  .getMessage(),
+              HasSubstr("not valid JSON: a NUL byte"));
   EXPECT_THAT(loadError({{"config.json", "{}"}}).getMessage(),
               HasSubstr("found config.json"));
   EXPECT_THAT(loadError({}).getMessage(), HasSubstr("found no files"));
