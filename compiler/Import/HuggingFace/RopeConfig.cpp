@@ -189,12 +189,14 @@ static RopeTable parseTable(ConfigReader &reader, const RopeDefaults &defaults,
   // No sequence of this compilation can be long enough for the second table.
   if (table.hasLongTable() && p.contextLength <= table.switchLength)
     table.longInverseFrequencies.clear();
-  bool extends = p.type == RopeType::Dynamic || p.type == RopeType::Yarn;
-  if (p.contextLength > p.maxPositions && !extends)
-    reader.getReport().warning("context length", Twine(p.contextLength),
-                               "at most " + Twine(p.maxPositions) +
-                                   ", the model's own limit",
-                               "the model was not made for longer sequences");
+  if (p.contextLength > p.maxPositions && p.type != RopeType::Yarn)
+    reader.getReport().warning(
+        "context length", Twine(p.contextLength),
+        "at most " + Twine(p.maxPositions) + ", the model's own limit",
+        p.type == RopeType::Dynamic
+            ? "rope_type dynamic has another table for each length beyond it; "
+              "that of the whole context is used for shorter sequences, too"
+            : "the model was not made for longer sequences");
   return table;
 }
 

@@ -390,9 +390,15 @@ TEST(Config, DynamicRopeIsForTheCompiledContext) {
   object["rope_scaling"] = Object{{"type", "dynamic"}, {"factor", 4.0}};
   EXPECT_NEAR(accept(object).rope->inverseFrequencies[1], std::pow(1e4, -0.125),
               1e-12);
-  EXPECT_NEAR(
-      accept(object, {.contextLength = 1024}).rope->inverseFrequencies[1],
-      0.2192124598204314, 1e-12);
+  // Of one length, so this is told.
+  ImportReport report;
+  auto longer = parseHuggingFaceConfig(Value(std::move(object)), nullptr,
+                                       {.contextLength = 1024}, report);
+  ASSERT_TRUE(longer);
+  EXPECT_NEAR(longer->rope->inverseFrequencies[1], 0.2192124598204314, 1e-12);
+  EXPECT_THAT(print(report),
+              HasSubstr("context length: found 1024, expected at most 256, the "
+                        "model's own limit; rope_type dynamic has another"));
 }
 
 TEST(Config, ContextBeyondTheModelsLimitIsAWarning) {
