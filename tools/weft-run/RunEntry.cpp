@@ -5,6 +5,7 @@
 #include "runtime/Exec/Session.h"
 #include "runtime/Exec/Trace.h"
 #include "runtime/Format/MappedFile.h"
+#include "runtime/Llm/EntryInputs.h"
 #include "tools/common/Npy.h"
 #include "tools/common/OutputPaths.h"
 
@@ -182,6 +183,7 @@ Status weft::runEntry(const EntryOptions &options) {
     return outputs.getStatus();
 
   // The session is exactly as large as this one run needs.
+  int64_t cacheBlocks = 0;
   SessionOptions sizes;
   std::vector<SymbolValue> runSymbols;
   for (uint32_t i = 0; i < plan.symbols.size(); ++i) {
@@ -195,11 +197,18 @@ Status weft::runEntry(const EntryOptions &options) {
       continue;
     }
     sizes.symbols.push_back({symbol.name, it->second});
+    if (symbol.name == "cache_blocks")
+      cacheBlocks = it->second;
     bool used = std::find(entry.symbols.begin(), entry.symbols.end(), i) !=
                 entry.symbols.end();
     if (!symbol.perSession && used)
       runSymbols.push_back({symbol.name, it->second});
   }
+  std::vector<Argument> arguments;
+  for (NamedArray &input : *inputs)
+    arguments.push_back(input.asArgument());
+  if (Status s = verifyEntryInputs(plan, entry, arguments, cacheBlocks); !s)
+    return s;
   Result<std::shared_ptr<Device>> device = createDevice(
       options.device.empty() ? getDeviceForTarget(plan.target) : options.device,
       options.threads);

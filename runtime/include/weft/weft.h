@@ -217,7 +217,8 @@ WEFT_API void weft_session_destroy(weft_session *session);
 /** Runs an entry and returns when the outputs are written. Every input and
  *  output of the entry must be given once; tensors of different roles must not
  *  overlap. Symbols take their values from the shapes; pass `symbols` only for
- *  those that no shape shows. Everything is checked before anything runs.
+ *  those that no shape shows. Everything but the values of inputs is checked
+ *  before anything runs; docs/architecture.md has the ranges that kernels take.
  *  Errors: WEFT_INVALID_ARGUMENT, WEFT_NOT_FOUND, WEFT_LIMIT_EXCEEDED. */
 WEFT_API weft_status weft_session_run(
     weft_session *session, const char *entry, const weft_tensor *inputs,
