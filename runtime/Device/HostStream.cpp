@@ -31,7 +31,7 @@ public:
   Status download(void *destination, const void *source, size_t size) override {
     return device.copy(destination, source, size);
   }
-  Status synchronize() override { return Status::ok(); }
+  Status synchronize() override { return device.synchronize(); }
 
   Status markTime(size_t slot) override {
     if (slot >= times.size())

@@ -16,6 +16,8 @@ public:
   virtual Status launch(LoadedKernel &kernel, const LaunchInfo &info) = 0;
   virtual Status copy(void *destination, const void *source, size_t size) = 0;
   virtual Status fill(void *destination, uint8_t value, size_t size) = 0;
+  /// A stream is waited for: what it was given is done already.
+  virtual Status synchronize() { return Status::ok(); }
 
   Result<std::shared_ptr<std::byte>>
   allocateStaging(size_t size, std::string_view purpose) override;

@@ -19,7 +19,6 @@ static Cluster *running;
 const char *Cluster::run(Body kernel, const Launch &shape, long long clusters) {
   error.clear();
   launch = shape;
-  lastConstant = {};
   body = kernel;
   running = this;
   random = Random(launch.seed);

@@ -13,8 +13,10 @@
 #include "test/e2e/cuda/HostShadow.h"
 #include "test/e2e/cuda/HostThreads.h"
 
+#include <bitset>
 #include <map>
 #include <string>
+#include <unordered_map>
 
 namespace weft::host {
 
@@ -93,6 +95,7 @@ struct MBarrier {
 class Cluster {
 public:
   const char *run(Body body, const Launch &launch, long long clusters);
+  void startStep() { written.clear(); }
 
   // What the running thread does.
   void inWarp(const char *name, const void *given, void *result,
@@ -159,7 +162,8 @@ private:
   void completeIfDone(MBarrier &barrier);
 
   // Copies (HostCopies.cpp).
-  void requireWait(const void *address, bool isWrite, const char *what);
+  void requireWait(const void *address, size_t bytes, bool isWrite,
+                   const char *what);
   void record(const void *address, size_t bytes, bool isWrite, Epoch event,
               bool isBulk, const char *what);
   MBarrier &claimBytes(uint32_t address, uint32_t bytes, bool cluster);
@@ -170,7 +174,8 @@ private:
                 const char *what);
 
   Launch launch = {};
-  Range lastConstant = {}; ///< That was read.
+  /// Units of two bytes that kernels of the step have written, by page.
+  std::unordered_map<uintptr_t, std::bitset<2048>> written;
   Body body = {};
   long long firstBlock = 0;
   Random random{0};

@@ -94,25 +94,28 @@ void Cluster::accessGlobal(const void *address, size_t bytes, bool isWrite) {
   accessAny(address, bytes, isWrite);
 }
 
-/// Before the wait for earlier kernels only constants may be read.
-void Cluster::requireWait(const void *address, bool isWrite, const char *what) {
-  if (!launch.dependent || mine().waitedForOthers)
+/// Before the wait for earlier kernels only what those of the step have not
+/// written may be read, and nothing be written.
+void Cluster::requireWait(const void *address, size_t bytes, bool isWrite,
+                          const char *what) {
+  bool isEarly = launch.dependent && !mine().waitedForOthers;
+  if (!isEarly && !isWrite)
     return;
-  auto isIn = [&](const Range &range) {
-    return reinterpret_cast<uintptr_t>(address) -
-               reinterpret_cast<uintptr_t>(range.begin) <
-           range.bytes;
-  };
-  if (!isWrite && isIn(lastConstant))
-    return;
-  const Range *end = launch.constants + launch.constantCount;
-  const Range *found = std::find_if(launch.constants, end, isIn);
-  if (isWrite || found == end) {
-    report(nameThread(current) + " " + what + " " + nameMemory(address) +
-           " before the wait for earlier kernels");
-    giveUp();
+  constexpr uintptr_t unit = 2, units = 2048;
+  auto begin = reinterpret_cast<uintptr_t>(address);
+  bool isWrong = isEarly && isWrite;
+  for (uintptr_t at = begin / unit; at * unit < begin + bytes; ++at) {
+    if (isWrite)
+      written[at / units].set(at % units);
+    else if (auto page = written.find(at / units); page != written.end())
+      isWrong |= page->second.test(at % units);
   }
-  lastConstant = *found;
+  if (!isWrong)
+    return;
+  report(nameThread(current) + " " + what + " " + nameMemory(address) +
+         " before the wait for earlier kernels" +
+         (isWrite ? "" : ", one of which writes it"));
+  giveUp();
 }
 
 void Cluster::accessAny(const void *address, size_t bytes, bool isWrite) {
@@ -121,7 +124,7 @@ void Cluster::accessAny(const void *address, size_t bytes, bool isWrite) {
       at - reinterpret_cast<uintptr_t>(&place) < sizeof(place))
     return;
   const char *what = isWrite ? "writes" : "reads";
-  requireWait(address, isWrite, what);
+  requireWait(address, bytes, isWrite, what);
   record(address, bytes, isWrite, event(), false, what);
   if (!error.empty())
     giveUp();
@@ -193,7 +196,7 @@ void Cluster::copyBulk(uint32_t to, const void *from, uint32_t bytes,
 }
 
 void Cluster::accessBulkSource(const void *from, uint32_t bytes, Epoch end) {
-  requireWait(from, false, "copies");
+  requireWait(from, bytes, false, "copies");
   record(from, bytes, false, end, true, "starts a copy of");
 }
 

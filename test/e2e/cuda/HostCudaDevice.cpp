@@ -52,17 +52,6 @@ public:
     return DeviceMemory(this, *data, size);
   }
 
-  Result<std::vector<DeviceMemory>>
-  importConstants(std::span<const Constant> values) override {
-    Result<std::vector<DeviceMemory>> result =
-        HostDevice::importConstants(values);
-    if (result)
-      for (const DeviceMemory &memory : *result)
-        constants.push_back({static_cast<const std::byte *>(memory.getData()),
-                             memory.getSize()});
-    return result;
-  }
-
   Result<std::unique_ptr<LoadedKernel>>
   loadKernel(const Kernel &kernel) override {
     const Code *code = findSource(kernel);
@@ -80,7 +69,6 @@ public:
     launch.buffers.assign(info.buffers.begin(), info.buffers.end());
     launch.symbols.assign(info.symbols.begin(), info.symbols.end());
     launch.items = info.grid;
-    launch.constants = constants;
     launch.seed = seed++;
     uint64_t number = loaded.launches++;
     launch.findsRaces = number < firstLaunches || number % oneLaunchIn == 0;
@@ -91,14 +79,22 @@ public:
     return Status::ok();
   }
 
+  // A launch behind anything but a launch starts when all before is done.
   Status copy(void *destination, const void *source, size_t size) override {
+    kernels->startStep();
     if (size != 0)
       std::memcpy(destination, source, size);
     return Status::ok();
   }
   Status fill(void *destination, uint8_t value, size_t size) override {
+    kernels->startStep();
     if (size != 0)
       std::memset(destination, value, size);
+    return Status::ok();
+  }
+
+  Status synchronize() override {
+    kernels->startStep();
     return Status::ok();
   }
 
@@ -106,7 +102,6 @@ private:
   void release(void *data, size_t size) override { freeHostMemory(data, size); }
 
   std::shared_ptr<e2e::HostKernels> kernels;
-  std::vector<std::span<const std::byte>> constants;
   uint64_t seed;
 };
 

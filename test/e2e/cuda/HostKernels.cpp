@@ -80,7 +80,8 @@ HostKernels::HostKernels(std::span<const HostKernelSource> sources,
   fs::create_directories(folder);
   fs::path text = folder / "kernels.cpp", library = folder / "kernels.so";
   std::ofstream file(text);
-  file << "#include \"test/e2e/cuda/HostPrelude.h\"\n";
+  file << "#include \"test/e2e/cuda/HostPrelude.h\"\n"
+          "extern \"C\" void start_step() { weft::host::startStep(); }\n";
   for (const HostKernelSource &source : sources) {
     size_t start = source.text.find("extern \"C\" __global__");
     if (start == std::string::npos)
@@ -106,18 +107,17 @@ bool HostKernels::has(const std::string &symbol) const {
   return dlsym(handle.get(), ("launch_" + symbol).c_str()) != nullptr;
 }
 
+void HostKernels::startStep() const {
+  reinterpret_cast<void (*)()>(dlsym(handle.get(), "start_step"))();
+}
+
 std::string HostKernels::run(const std::string &symbol,
                              const HostLaunch &launch) const {
   auto launcher = reinterpret_cast<Launcher>(
       dlsym(handle.get(), ("launch_" + symbol).c_str()));
   if (!launcher)
     return "no kernel '" + symbol + "'";
-  std::vector<host::Range> constants;
-  for (std::span<const std::byte> range : launch.constants)
-    constants.push_back({range.data(), range.size()});
   host::Launch shape = {};
-  shape.constants = constants.data();
-  shape.constantCount = unsigned(constants.size());
   shape.buffers = launch.buffers.data();
   shape.bufferCount = unsigned(launch.buffers.size());
   shape.seed = launch.seed;

@@ -30,8 +30,6 @@ struct HostLaunch {
   std::vector<void *> buffers;
   std::vector<int64_t> symbols;
   int64_t items = 0;
-  /// Memory that no kernel writes.
-  std::vector<std::span<const std::byte>> constants;
   uint64_t seed = 0; ///< Of the order of threads.
   bool findsRaces = true;
 };
@@ -45,6 +43,8 @@ public:
               const std::filesystem::path &folder);
 
   bool has(const std::string &symbol) const;
+  /// What runs from here on starts when all before is done.
+  void startStep() const;
   /// Empty, or what was wrong first.
   std::string run(const std::string &symbol, const HostLaunch &launch) const;
 

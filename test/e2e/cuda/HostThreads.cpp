@@ -12,6 +12,8 @@ char shared_memory[1];
 
 static Cluster cluster;
 
+void weft::host::startStep() { cluster.startStep(); }
+
 const char *weft::host::runGrid(Body body, const Launch &launch,
                                 long long clusters) {
   return cluster.run(body, launch, clusters);

@@ -16,8 +16,9 @@
 //   here;
 // * copies and vectors that are not aligned, addresses outside of the shared
 //   memory of the launch, copies that are under way when a block ends;
-// * memory other than constants that is touched before the wait for earlier
-//   kernels, and threads that end without it.
+// * memory that kernels of the step have written, read before the wait for
+//   earlier kernels, anything written before it, and threads that end without
+//   it.
 //
 // Not modelled: loads that a GPU moves ahead of others where the order of
 // threads allows both, the L1 cache, and sizes of what hardware can hold.
@@ -58,18 +59,11 @@ struct Body {
   const void *arguments;
 };
 
-struct Range {
-  const void *begin;
-  uint64_t bytes;
-};
-
 struct Launch {
   unsigned threads, sharedBytes, clusterSize;
-  /// Starts while the kernel before still runs: only `constants` may be touched
-  /// before the wait for it.
+  /// Starts while the kernels before still run: what those of the step have
+  /// written may not be touched before the wait for them.
   bool dependent;
-  const Range *constants;
-  unsigned constantCount;
   /// To name memory in messages.
   void *const *buffers;
   unsigned bufferCount;
@@ -78,6 +72,9 @@ struct Launch {
   /// the time.
   bool findsRaces;
 };
+
+/// The kernels from here on start when all before are done.
+void startStep();
 
 /// Runs one cluster after another. Null, or what was wrong first; the text
 /// lives until the next call.

@@ -123,6 +123,15 @@ extern "C" __global__ void NAME(const float *x, float *y, i64 items) {
 }
 )";
 
+/// What the others read, 0, 1, 2, ..., is written by a kernel before.
+constexpr const char *writer = R"(
+extern "C" __global__ void NAME(const float *x, float *y, i64 items) {
+  wait_dependency();
+  for (int i = threadIdx.x; i < 256; i += 32)
+    y[i] = i;
+}
+)";
+
 struct Shape {
   const char *text;
   rt::LaunchShape launch;
@@ -136,7 +145,7 @@ const std::map<std::string, Shape> &shapes() {
   static const std::map<std::string, Shape> all = {
       {"ring", {ring, shape(64)}},     {"pair", {pair, shape(32, 2)}},
       {"groups", {groups, shape(64)}}, {"named", {named, shape(96)}},
-      {"lanes", {lanes, shape(32)}},
+      {"lanes", {lanes, shape(32)}},   {"writer", {writer, shape(32)}},
   };
   return all;
 }
@@ -232,7 +241,14 @@ constexpr Mistake mistakes[] = {
      "writes buffer 1 at byte .* before the wait for earlier kernels"},
     {"CopiedTooEarly", "ring", "wait_dependency();\n    for",
      "for (int once = 0; once < 0; ++once) wait_dependency();\n    for",
-     "copies buffer 0 at byte (0|64) before the wait for earlier kernels"},
+     "copies buffer 0 at byte (0|64) before the wait for earlier kernels, one "
+     "of which writes it"},
+    {"ReadTooEarly", "named",
+     "wait_dependency();\n  const int i = threadIdx.x;",
+     "const int i = threadIdx.x;\n  const float early = x[i];\n"
+     "  wait_dependency();\n  y[i] = early;",
+     "reads buffer 0 at byte .* before the wait for earlier kernels, one of "
+     "which writes it"},
     {"NeverWaitedForOthers", "named", "wait_dependency();",
      "if (threadIdx.x < 64) wait_dependency();",
      "ends without the wait for earlier kernels"},
@@ -355,17 +371,18 @@ struct Outcome {
   alignas(16) float y[count] = {};
 };
 
-/// x holds 0, 1, 2, ...
 Outcome run(const std::string &name, uint64_t seed) {
-  alignas(16) float x[count];
-  for (size_t i = 0; i < count; ++i)
-    x[i] = float(i);
+  alignas(16) float x[count] = {};
   Outcome outcome;
   HostLaunch launch;
-  launch.buffers = {x, outcome.y};
+  launch.buffers = {x, x};
   launch.items = 1;
   launch.seed = seed;
-  outcome.error = getKernels().run(name, launch);
+  getKernels().startStep();
+  outcome.error = getKernels().run("writer", launch);
+  launch.buffers = {x, outcome.y};
+  if (outcome.error.empty())
+    outcome.error = getKernels().run(name, launch);
   return outcome;
 }
 
@@ -457,6 +474,21 @@ extern "C" __global__ void NAME(const float *x, float *y, i64 items) {
   EXPECT_THAT(kernels.run("same", launch),
               HasSubstr(", which a block of another cluster wrote"));
   EXPECT_EQ(kernels.run("other", launch), "no kernel 'other'");
+}
+
+// What a step begins with may be read at any time.
+TEST(HostSteps, WhatEarlierStepsWroteIsReadBeforeTheWait) {
+  alignas(16) float x[count] = {}, y[count] = {};
+  HostLaunch launch;
+  launch.items = 1;
+  launch.buffers = {x, x};
+  ASSERT_EQ(getKernels().run("writer", launch), "");
+  launch.buffers = {x, y};
+  EXPECT_THAT(getKernels().run("ReadTooEarly", launch),
+              HasSubstr("before the wait for earlier kernels"));
+  getKernels().startStep();
+  EXPECT_EQ(getKernels().run("ReadTooEarly", launch), "");
+  EXPECT_EQ(y[95], 95);
 }
 
 } // namespace
