@@ -173,13 +173,17 @@ def Tile_FlashScheduleAttr : AttrDef<Tile_Dialect, "FlashSchedule",
     blocks, which divides `splits`, computes a work item, block c the states c,
     c + `cluster`, ... .
 
+    With `early` blocks look up where their keys and values lie, and begin to copy
+    those of earlier steps, before the kernels ahead of this one are done.
+
     `most_rows` is as in `#tile.stream_schedule`.
   }];
   let parameters = (ins
     StringRefParameter<"GPU architecture">:$level,
     "int64_t":$most_rows,
     "int64_t":$rows, "int64_t":$keys, "int64_t":$key_warps,
-    "int64_t":$stages, "int64_t":$splits, "int64_t":$cluster);
+    "int64_t":$stages, "int64_t":$splits, "int64_t":$cluster,
+    DefaultValuedParameter<"bool", "false">:$early);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

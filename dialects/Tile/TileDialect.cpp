@@ -113,7 +113,7 @@ LogicalResult
 FlashScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                           StringRef, int64_t mostRows, int64_t rows,
                           int64_t keys, int64_t keyWarps, int64_t stages,
-                          int64_t splits, int64_t cluster) {
+                          int64_t splits, int64_t cluster, bool) {
   if (mostRows < 0)
     return emitError() << "a schedule is for a number of rows or, with 0, for "
                           "any, found "

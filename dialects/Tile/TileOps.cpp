@@ -152,6 +152,51 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
+/// Checks what a block of a kernel reads before a tile.wait_dependency; whether
+/// it comes to its end without one.
+static FailureOr<bool> verifyEarlyReads(KernelOp kernel, Block &block) {
+  auto isIn = [](std::optional<ArrayRef<int64_t>> list, Value buffer) {
+    return list && llvm::is_contained(
+                       *list, cast<BlockArgument>(buffer).getArgNumber());
+  };
+  for (Operation &op : block) {
+    if (isa<WaitDependencyOp>(op))
+      return false;
+    for (Value operand : op.getOperands())
+      if (llvm::is_contained(kernel.getBuffers(), operand) &&
+          !isIn(kernel.getConstants(), operand) &&
+          !isIn(kernel.getStepInputs(), operand))
+        return op.emitOpError("reads before tile.wait_dependency what earlier "
+                              "kernels may write; expected constants and "
+                              "step_inputs of the kernel");
+    bool isWaitedFor = op.getNumRegions() != 0;
+    for (Region &region : op.getRegions()) {
+      if (region.empty()) {
+        isWaitedFor = false;
+        continue;
+      }
+      FailureOr<bool> isEarly = verifyEarlyReads(kernel, region.front());
+      if (failed(isEarly))
+        return failure();
+      isWaitedFor &= !*isEarly;
+    }
+    if (isWaitedFor)
+      return false;
+  }
+  return true;
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  WalkResult found = getBody().walk([](WaitDependencyOp wait) {
+    return wait->getParentOfType<RoleOp>() ? WalkResult::advance()
+                                           : WalkResult::interrupt();
+  });
+  // The roles of a kernel are checked by weft-verify-channels.
+  if (!found.wasInterrupted())
+    return success();
+  return LogicalResult(verifyEarlyReads(*this, getBlock()));
+}
+
 LogicalResult weft::tile::verifyVariants(Operation *launch, ProgramOp program,
                                          ArrayAttr variants,
                                          SymbolTableCollection &symbols) {

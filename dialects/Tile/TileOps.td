@@ -67,14 +67,18 @@ def Tile_KernelOp : Tile_Op<"kernel", [Symbol, IsolatedFromAbove,
     items of the range that one call of the kernel gets, which lets it share
     work between neighbours. What an item's result is must not depend on the
     range. `constants` lists the buffers that no kernel writes: weights.
+    `step_inputs` lists those that are written before a step and by none of its
+    kernels: both may be read before the kernels of the step are done.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$level,
                        OptionalAttr<Tile_ScheduleInterface>:$schedule,
                        UnitAttr:$ranged,
-                       OptionalAttr<DenseI64ArrayAttr>:$constants);
+                       OptionalAttr<DenseI64ArrayAttr>:$constants,
+                       OptionalAttr<DenseI64ArrayAttr>:$step_inputs);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
     ProgramOp getProgram();

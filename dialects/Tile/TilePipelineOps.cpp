@@ -28,6 +28,8 @@ static LogicalResult verifyParts(Operation *op, ChannelType channel,
   return success();
 }
 
+void WaitDependencyOp::build(OpBuilder &, OperationState &) {}
+
 //===----------------------------------------------------------------------===//
 // ProduceOp
 //===----------------------------------------------------------------------===//

@@ -138,9 +138,20 @@ def Tile_ConsumeOp : Tile_Op<"consume", [SingleBlock, RecursiveMemoryEffects,
 def Tile_WaitDependencyOp : Tile_Op<"wait_dependency", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "waits until all earlier kernels have ended";
   let description = [{
-    In a kernel without roles it is implied at the start.
+    In a kernel that has none it is implied at the start. What comes before it
+    reads constants and inputs of the step only (see `tile.kernel`).
+
+    In a kernel with a `#tile.flash_schedule`, `settled` says that the steps of
+    the softmax fold behind it whose number is lower read nothing that kernels of
+    this step write: the fold may begin to copy their tiles before the wait.
+
+    ```mlir
+    tile.wait_dependency settled %blocks
+    ```
   }];
-  let assemblyFormat = "attr-dict";
+  let arguments = (ins Optional<Index>:$settled);
+  let builders = [OpBuilder<(ins)>];
+  let assemblyFormat = "(`settled` $settled^)? attr-dict";
 }
 
 def Tile_PrefetchOp : Tile_Op<"prefetch", [MemoryEffects<[MemRead, MemWrite]>]> {

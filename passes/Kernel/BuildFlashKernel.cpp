@@ -55,13 +55,40 @@ public:
     Value isFirst =
         k.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
                                 k.rem(k.sub(token, start), tokens), k.index(0));
-    k.ifThen(isFirst, [&] {
+    // Positions of the step's tokens of a sequence follow each other, so those
+    // below the first token's are of earlier steps.
+    settled = k.div(k.sub(position, k.sub(token, start)), keys);
+    auto compute = [&] {
       buildTile(token, position, k.min(k.sub(end, token), k.index(tokens)));
-    });
+    };
+    // All blocks wait, so that this kernel ends behind those before it.
+    if (mayBegin())
+      k.ifThen(isFirst, compute, [&] { waitForOthers({}); });
+    else
+      k.ifThen(isFirst, compute);
     return success();
   }
 
 private:
+  /// Whether what says where keys and values lie may be read before earlier
+  /// kernels are done, and is to be.
+  bool mayBegin() {
+    std::optional<ArrayRef<int64_t>> inputs = k.kernel.getStepInputs();
+    auto isInput = [&](Value place) {
+      auto argument = cast<BlockArgument>(k.getArgument(place));
+      return llvm::is_contained(*inputs, argument.getArgNumber());
+    };
+    return schedule.getEarly() && inputs &&
+           llvm::all_of(ValueRange{op.getPositions(), op.getSequenceIds(),
+                                   op.getSequenceStarts(),
+                                   op.getContextLengths(), op.getBlockTable()},
+                        isInput);
+  }
+
+  void waitForOthers(Value settledSteps) {
+    k.create<tile::WaitDependencyOp>(settledSteps);
+  }
+
   /// A tile that `columnWarps` warps divide, or that each warp has.
   RankedTensorType warpTile(int64_t columns, Type element,
                             int64_t columnWarps = 1) {
@@ -82,12 +109,16 @@ private:
     Type element =
         cast<RankedTensorType>(op.getQuery().getType()).getElementType();
     Value firstColumn = k.mul(keyHead, group * size);
-    Value q = k.create<tile::LoadHeadsOp>(
-        warpTile(size, element), query.matrix, token,
-        k.add(firstColumn, k.index(query.offset)), count, group, size);
     Value last = k.sub(k.add(position, count), k.index(1));
     auto [firstBlock, lastBlock] =
         getKeyBlocks(k, op, keys, length, position, last);
+    Value width = k.kernel.getSymbolArguments()[1];
+    tableStart = k.create<arith::MulIOp>(sequence, width);
+    if (mayBegin())
+      waitForOthers(settled);
+    Value q = k.create<tile::LoadHeadsOp>(
+        warpTile(size, element), query.matrix, token,
+        k.add(firstColumn, k.index(query.offset)), count, group, size);
     Value positions = buildPositions(position);
     SmallVector<Value> state =
         k.fold(firstBlock, lastBlock, 1, tile::Merge::Softmax,
@@ -171,8 +202,7 @@ private:
   /// behind the sequence's end repeat its last one: what lies there need not be
   /// a number, and even times 0 it would count.
   std::pair<Value, Value> loadBlock(Value number) {
-    Value width = k.kernel.getSymbolArguments()[1];
-    Value entry = k.add(k.create<arith::MulIOp>(sequence, width), number);
+    Value entry = k.add(tableStart, number);
     Value physical = k.loadIndex(k.getArgument(op.getBlockTable()), {entry});
     Value zero = k.index(0);
     SmallVector<Value> corner = {physical, keyHead, zero, zero};
@@ -189,6 +219,8 @@ private:
   int64_t size, keys, group;
   int64_t tokens; ///< Of a tile.
   Value keyHead, sequence, length;
+  Value settled;    ///< Blocks whose keys earlier steps have written.
+  Value tableStart; ///< Of the sequence's entries in the block table.
 };
 
 } // namespace

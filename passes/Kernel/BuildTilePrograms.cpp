@@ -353,6 +353,8 @@ class BuildTilePrograms
     stream << schedules << dispatch->getAttr(inputLayoutsName)
            << dispatch->getAttr(resultLayoutsName)
            << dispatch->getAttr(prefetchedName);
+    for (Attribute schedule : schedules)
+      stream << getStepInputs(dispatch, schedule);
     llvm::interleaveComma(dispatch.getBlock().getArgumentTypes(), stream);
     for (Operation &op : dispatch.getBlock())
       op.print(stream, OpPrintingFlags().printGenericOpForm().useLocalScope());
@@ -397,6 +399,31 @@ class BuildTilePrograms
                              : DenseI64ArrayAttr::get(&getContext(), constants);
   }
 
+  /// The arguments that are inputs of the entry point which no dispatch
+  /// updates, where the schedule reads such early.
+  DenseI64ArrayAttr getStepInputs(DispatchOp dispatch, Attribute schedule) {
+    auto flash = dyn_cast<tile::FlashScheduleAttr>(schedule);
+    if (!flash || !flash.getEarly())
+      return {};
+    SmallVector<int64_t> inputs;
+    for (auto [number, value] : llvm::enumerate(dispatch.getInputs())) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+        continue;
+      bool isUpdated = llvm::any_of(argument.getUses(), [](OpOperand &use) {
+        auto user = dyn_cast<DispatchOp>(use.getOwner());
+        return user &&
+               llvm::any_of(llvm::seq(user.getNumResults()), [&](unsigned i) {
+                 return user.getTiedInput(i) == use.getOperandNumber();
+               });
+      });
+      if (!isUpdated)
+        inputs.push_back(number);
+    }
+    return inputs.empty() ? DenseI64ArrayAttr()
+                          : DenseI64ArrayAttr::get(&getContext(), inputs);
+  }
+
   LogicalResult buildKernel(DispatchOp dispatch, tile::ProgramOp program,
                             tile::ScheduleInterface schedule,
                             const ProgramShape &shape) {
@@ -408,7 +435,8 @@ class BuildTilePrograms
     auto kernel = tile::KernelOp::create(
         builder, loc, name, schedule.getLevel(), schedule, shape.ranged,
         isa<tile::StreamScheduleAttr>(schedule) ? getConstants(dispatch)
-                                                : DenseI64ArrayAttr());
+                                                : DenseI64ArrayAttr(),
+        getStepInputs(dispatch, schedule));
     Block *block = builder.createBlock(&kernel.getBody());
     for (unsigned i = 0; i < dispatch.getInputs().size(); ++i)
       block->addArgument(getInputType(dispatch, i), loc);

@@ -24,9 +24,8 @@ constexpr int64_t mostTileRows = 16, fewTileRows = 8;
 constexpr int64_t splits = 8;
 constexpr int64_t mostStages = 4;
 constexpr int64_t mostHeadSize = 256;
-/// Largest head of which a warp can have two states in registers: others have
-/// one split, so that there is nothing to merge.
-constexpr int64_t mostSplitHeadSize = 128;
+/// Largest head of which 16 rows never need more registers than there are.
+constexpr int64_t mostSafeHeadSize = 128;
 /// Rows up to which a step is thought to be decoding: tiles have the query
 /// heads of few tokens, which leaves registers and shared memory for more
 /// blocks.
@@ -91,17 +90,24 @@ int64_t getStages(int64_t size, const Variant &variant, const CudaArch &arch) {
   return has(1, 2) ? 2 : 0;
 }
 
+/// Splits of all schedules of an architecture, so that all give the same bits:
+/// one where a block's memory has no place to merge several.
+int64_t getSplits(int64_t size, const CudaArch &arch) {
+  Variant any = {0, mostTileRows, splits, 1};
+  return getStages(size, any, arch) != 0 ? splits : 1;
+}
+
 /// The largest clusters of which the blocks of as many rows as possible are at
 /// most one for each multiprocessor, then one block for an item.
 SmallVector<Variant> getVariants(AttentionOp attention,
                                  ArrayRef<const CudaArch *> archs) {
   int64_t keyHeads = attention.getKeyHeads();
   int64_t group = attention.getQueryHeads() / keyHeads;
-  if (attention.getHeadSize() > mostSplitHeadSize)
-    return {{0, mostTileRows, 1, 1}};
   SmallVector<Variant> variants;
-  const auto *found = llvm::find_if(
-      archs, [](const CudaArch *arch) { return arch->maxCluster >= splits; });
+  const auto *found = llvm::find_if(archs, [&](const CudaArch *arch) {
+    return arch->maxCluster >= splits &&
+           getSplits(attention.getHeadSize(), *arch) > 1;
+  });
   if (found != archs.end()) {
     int64_t before = 0;
     for (int64_t cluster = splits; cluster > 1; cluster /= 2) {
@@ -117,8 +123,30 @@ SmallVector<Variant> getVariants(AttentionOp attention,
   return variants;
 }
 
+/// What an architecture can have of a variant.
+Variant fit(Variant variant, int64_t size, const CudaArch &arch) {
+  variant.splits = getSplits(size, arch);
+  if (variant.splits == 1 || arch.maxCluster < splits)
+    variant.cluster = 1;
+  if (getStages(size, variant, arch) != 0)
+    return variant;
+  // The states of several splits are too many; those of one block fit.
+  variant.cluster = 1;
+  variant.rows = variant.rows > fewTileRows ? mostTileRows : fewTileRows;
+  return variant;
+}
+
+/// Whether two variants are the same but for the number of rows in all.
+bool isAlike(const Variant &a, const Variant &b) {
+  return a.rows == b.rows && a.splits == b.splits && a.cluster == b.cluster;
+}
+
 class ChooseFlashSchedules
     : public kernel::impl::ChooseFlashSchedulesBase<ChooseFlashSchedules> {
+public:
+  using ChooseFlashSchedulesBase::ChooseFlashSchedulesBase;
+
+private:
   void runOnOperation() override {
     getOperation()->walk([&](DispatchOp dispatch) { choose(dispatch); });
   }
@@ -134,26 +162,38 @@ class ChooseFlashSchedules
     for (auto schedule : schedules.getAsRange<tile::ScheduleInterface>()) {
       const CudaArch *arch = findCudaArch(schedule.getLevel());
       if (arch && arch->hasCpAsync &&
-          getStages(size, getVariants(attention, {}).back(), *arch) != 0)
+          getStages(size, {0, mostTileRows, 1, 1}, *arch) != 0)
         archs.push_back(arch);
       else
         chosen.push_back(schedule);
     }
     if (archs.empty())
       return;
-    for (Variant variant : getVariants(attention, archs))
-      for (const CudaArch *arch : archs) {
-        Variant own = variant;
-        if (arch->maxCluster < splits)
-          own.cluster = 1;
-        // What any number of rows has fits.
-        if (getStages(size, own, *arch) == 0)
-          own = {variant.mostRows, mostTileRows, variant.splits, 1};
-        int64_t stages = getStages(size, own, *arch);
-        chosen.push_back(tile::FlashScheduleAttr::get(
-            &getContext(), arch->name, own.mostRows, own.rows, blockKeys,
-            keyWarps, stages, own.splits, own.cluster));
-      }
+    SmallVector<Variant> variants = getVariants(attention, archs);
+    SmallVector<SmallVector<Variant>> choices;
+    for (const Variant &variant : llvm::reverse(variants)) {
+      auto fitted = llvm::map_to_vector(archs, [&](const CudaArch *arch) {
+        return fit(variant, size, *arch);
+      });
+      // Computed like more rows: no choice of its own.
+      if (choices.empty() || !llvm::equal(fitted, choices.back(), isAlike))
+        choices.push_back(std::move(fitted));
+    }
+    auto add = [&](const Variant &variant, const CudaArch &arch) {
+      chosen.push_back(tile::FlashScheduleAttr::get(
+          &getContext(), arch.name, variant.mostRows, variant.rows, blockKeys,
+          keyWarps, getStages(size, variant, arch), variant.splits,
+          variant.cluster, early && arch.hasDependentLaunch));
+    };
+    for (ArrayRef<Variant> fitted : llvm::reverse(choices))
+      for (auto [variant, arch] : llvm::zip_equal(fitted, archs))
+        add(variant, *arch);
+    // 16 rows of a wide head leave few registers for what a mask or a cap
+    // needs.
+    int64_t group = attention.getQueryHeads() / attention.getKeyHeads();
+    if (size > mostSafeHeadSize && group <= fewTileRows)
+      for (auto [variant, arch] : llvm::zip_equal(choices.front(), archs))
+        add({0, fewTileRows, variant.splits, 1}, *arch);
     dispatch->setAttr("schedules", ArrayAttr::get(&getContext(), chosen));
   }
 };

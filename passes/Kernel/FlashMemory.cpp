@@ -11,6 +11,8 @@ static constexpr int64_t chunkElements = 8;
 /// and as many as put the four rows that half a warp writes at once, 8 elements
 /// of each, in different banks.
 static constexpr int64_t statePadding = 8;
+/// Values of a row of which a warp can have two states in registers.
+static constexpr int64_t mostRegisterColumns = 128;
 
 void FlashMemory::addPart(LoadOp load, int64_t rows, int64_t columns) {
   int64_t chunks = llvm::divideCeil(columns, chunkElements);
@@ -24,10 +26,10 @@ void FlashMemory::place(int64_t keyWarps, int64_t stages, int64_t splits,
   statePitch = columns + statePadding;
   slotBytes = llvm::alignTo(slotBytes, 128);
   int64_t ringBytes = stages * slotBytes;
-  // A single block merges its splits in registers.
   states = cluster == 1 ? 1 : splits / cluster;
+  mergesInMemory = cluster == 1 && splits > 1 && columns > mostRegisterColumns;
   int64_t stateBytes = keyWarps * states * getStateSize() * 4;
-  stateOffset = states == 1 ? 0 : ringBytes;
+  stateOffset = keepsStates() ? ringBytes : 0;
   bytes = llvm::alignTo(std::max(ringBytes, stateOffset + stateBytes),
                         int64_t(128));
 }

@@ -4,7 +4,8 @@
 // ring of slots for the tiles of its steps, and the states that its warps have
 // at the end, f32 [rows, columns + padding] with a row's maximum and sum behind
 // its values. States that are written once all steps are done take the place
-// of the ring.
+// of the ring. A single block merges its splits as it goes on, in registers or,
+// where a row has too many values, in memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +29,7 @@ struct FlashMemory {
   int64_t rows = 0, columns = 0; ///< Of a state.
   int64_t statePitch = 0;        ///< f32 elements between the rows of a state.
   int64_t states = 1;            ///< Of each warp.
+  bool mergesInMemory = false;   ///< A single block, its splits' values.
   int64_t stateOffset = 0;       ///< State s of warp w is number s * warps + w.
   int64_t bytes = 0;             ///< In all.
 
@@ -36,6 +38,8 @@ struct FlashMemory {
   void place(int64_t keyWarps, int64_t stages, int64_t splits, int64_t cluster);
   /// The part of a load, or null.
   const RingPart *find(LoadOp load) const;
+  /// Whether states are written while the ring is in use.
+  bool keepsStates() const { return states > 1 || mergesInMemory; }
   /// f32 elements of a state.
   int64_t getStateSize() const { return rows * statePitch; }
 };

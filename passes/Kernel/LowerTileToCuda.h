@@ -151,18 +151,13 @@ struct LanePosition {
 bool isFlashFold(FoldOp fold);
 FlashMemory getFlashMemory(FoldOp fold, FlashScheduleAttr schedule);
 
-/// A step of a fold and the split that it belongs to, i32.
-struct FlashPlace {
-  mlir::Value split, step;
-};
-
 /// The steps [first, last) of a fold, i32, step n in split n % splits.
 struct FlashSteps {
   int64_t splits;
   mlir::Value first, last;
   mlir::Value aligned; ///< `first` rounded down to a multiple of `splits`.
-  FlashPlace begin;    ///< First step that this block takes.
-  FlashPlace lowest;   ///< Of the block's steps, that of the lowest number.
+  mlir::Value begin;   ///< First step that this block takes.
+  mlir::Value lowest;  ///< Of the block's steps, that of the lowest number.
   mlir::Value count;   ///< Steps of this block.
 };
 
@@ -180,7 +175,7 @@ struct FlashStart {
   StepAddresses addresses;
   FlashSteps steps;
   llvm::SmallVector<mlir::Value> lookedUp; ///< Of the next step to be copied.
-  FlashPlace next;                         ///< To be looked up.
+  mlir::Value next;                        ///< Step to be looked up.
 };
 
 /// A row of a softmax state without its values, or a vector of rows; f32.
@@ -313,17 +308,21 @@ private:
   mlir::LogicalResult emitAppendHeads(AppendHeadsOp op);
 
   // Softmax folds that warps and splits cut.
-  mlir::LogicalResult beginFlashFold(FoldOp op, bool isWaiting);
+  mlir::LogicalResult emitWait(WaitDependencyOp op);
+  mlir::LogicalResult beginFlashFold(FoldOp op, mlir::Value settled = {});
   mlir::LogicalResult emitFlashFold(FoldOp op);
   mlir::LogicalResult emitFlashStep(FoldOp op, mlir::scf::ForOp loop);
   llvm::SmallVector<mlir::Value>
-  emitSplitEnd(FoldOp op, const FlashPlace &place,
+  emitSplitEnd(FoldOp op, mlir::Value step,
                llvm::SmallVector<mlir::Value> state, mlir::ValueRange before);
   mlir::LogicalResult emitShareSoftmax(ShareSoftmaxOp op);
   FlashSteps getFlashSteps(FoldOp op);
   mlir::Value splitBegin(const FlashSteps &steps, mlir::Value split);
-  FlashPlace splitFrom(const FlashSteps &steps, mlir::Value split);
-  FlashPlace nextStep(const FlashSteps &steps, const FlashPlace &place);
+  mlir::Value nextStep(const FlashSteps &steps, mlir::Value step);
+  mlir::Value narrow(mlir::Value index);
+  mlir::Value modulo(mlir::Value value, int64_t divisor);
+  mlir::LogicalResult requireLowered(FoldOp op,
+                                     llvm::ArrayRef<mlir::Operation *> ops);
   mlir::FailureOr<StepAddresses> getStepAddresses(FoldOp op);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   emitStepAddresses(FoldOp op, const StepAddresses &addresses,
@@ -338,7 +337,15 @@ private:
                         const TileLayout &layout, mlir::Value target,
                         mlir::Value slotStart);
   void emitEmptyStates();
+  void
+  forStateRows(mlir::ValueRange state, mlir::Value number,
+               llvm::function_ref<void(int64_t half, mlir::Value start)> body);
+  void
+  forStatePairs(mlir::ValueRange state, int64_t half, mlir::Value start,
+                llvm::function_ref<void(int64_t first, mlir::Value at)> body);
+  SoftmaxRow getRow(mlir::ValueRange state, int64_t half);
   void storeState(mlir::ValueRange state, mlir::Value number);
+  void mergeIntoMemory(mlir::ValueRange state);
   llvm::SmallVector<mlir::Value> mergeStates(mlir::ValueRange a,
                                              mlir::ValueRange c);
   std::pair<SoftmaxRow, mlir::Value>

@@ -48,53 +48,47 @@ FlashMemory weft::tile::getFlashMemory(FoldOp fold,
 // The order of steps
 //===----------------------------------------------------------------------===//
 
-/// First step of split `split` in [first, last), or one behind.
+Value CudaTileEmitter::narrow(Value index) {
+  return b.createOrFold<arith::IndexCastOp>(b.getI32Type(), index);
+}
+
+/// Of a number that is not negative.
+Value CudaTileEmitter::modulo(Value value, int64_t divisor) {
+  return b.createOrFold<arith::RemUIOp>(value, number(divisor));
+}
+
+/// First step of a split of the block, or of its next split that has steps. If
+/// one has none there are fewer steps than splits, and those that have one
+/// follow each other from the first step's on.
 Value CudaTileEmitter::splitBegin(const FlashSteps &steps, Value split) {
   Value begin = add(steps.aligned, split);
-  return b.createOrFold<arith::SelectOp>(
+  begin = b.createOrFold<arith::SelectOp>(
       less(begin, steps.first), add(begin, number(steps.splits)), begin);
+  return b.createOrFold<arith::SelectOp>(less(begin, steps.last), begin,
+                                         steps.lowest);
 }
 
-/// The split and its first step, or those of the next split of the block that
-/// has steps. If it has none there are fewer steps than splits, and those that
-/// have one follow each other from the first step's on.
-FlashPlace CudaTileEmitter::splitFrom(const FlashSteps &steps, Value split) {
-  Value begin = splitBegin(steps, split);
-  Value isEmpty = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::sge,
-                                                begin, steps.last);
-  return {b.createOrFold<arith::SelectOp>(isEmpty, steps.lowest.split, split),
-          b.createOrFold<arith::SelectOp>(isEmpty, steps.lowest.step, begin)};
-}
-
-FlashPlace CudaTileEmitter::nextStep(const FlashSteps &steps,
-                                     const FlashPlace &place) {
-  Value step = add(place.step, number(steps.splits));
+/// The step behind `step`: of its split, or the first of the block's next one.
+Value CudaTileEmitter::nextStep(const FlashSteps &steps, Value step) {
+  Value later = add(step, number(steps.splits));
   if (clusterSize == steps.splits)
-    return {place.split, step};
-  Value isInside = less(step, steps.last);
-  FlashPlace other = splitFrom(steps, add(place.split, number(clusterSize)));
-  return {b.createOrFold<arith::SelectOp>(isInside, place.split, other.split),
-          b.createOrFold<arith::SelectOp>(isInside, step, other.step)};
+    return later;
+  Value split = add(modulo(step, steps.splits), number(clusterSize));
+  return b.createOrFold<arith::SelectOp>(less(later, steps.last), later,
+                                         splitBegin(steps, split));
 }
 
 /// The steps of this block: step n is in block n % cluster.
 FlashSteps CudaTileEmitter::getFlashSteps(FoldOp op) {
   auto schedule = cast<FlashScheduleAttr>(kernel.getScheduleAttr());
-  auto narrow = [&](Value value) {
-    return b.createOrFold<arith::IndexCastOp>(b.getI32Type(), values.at(value));
-  };
-  auto modulo = [&](Value value, int64_t divisor) {
-    return b.createOrFold<arith::RemUIOp>(value, number(divisor));
-  };
   auto subtract = [&](Value a, Value c) {
     return b.createOrFold<arith::SubIOp>(a, c);
   };
   FlashSteps steps;
   steps.splits = schedule.getSplits();
-  steps.first = narrow(op.getLower());
-  steps.last = narrow(op.getUpper());
-  Value firstSplit = modulo(steps.first, steps.splits);
-  steps.aligned = subtract(steps.first, firstSplit);
+  steps.first = narrow(values.at(op.getLower()));
+  steps.last = narrow(values.at(op.getUpper()));
+  steps.aligned = subtract(steps.first, modulo(steps.first, steps.splits));
   Value rank = number(0), skipped = number(0);
   if (clusterSize > 1) {
     rank = cuda::ClusterRankOp::create(b, b.getI32Type());
@@ -102,15 +96,14 @@ FlashSteps CudaTileEmitter::getFlashSteps(FoldOp op) {
                               modulo(steps.first, clusterSize)),
                      clusterSize);
   }
-  steps.lowest = {modulo(add(firstSplit, skipped), steps.splits),
-                  add(steps.first, skipped)};
+  steps.lowest = add(steps.first, skipped);
   // Negative if there is none: rounds to 0 or less.
-  steps.count = subtract(steps.last, steps.lowest.step);
+  steps.count = subtract(steps.last, steps.lowest);
   if (clusterSize > 1)
     steps.count = b.createOrFold<arith::DivSIOp>(
         add(steps.count, number(clusterSize - 1)), number(clusterSize));
   steps.begin =
-      clusterSize < steps.splits ? splitFrom(steps, rank) : steps.lowest;
+      clusterSize < steps.splits ? splitBegin(steps, rank) : steps.lowest;
   return steps;
 }
 
@@ -288,10 +281,41 @@ LogicalResult CudaTileEmitter::emitStepCopies(const StepAddresses &addresses,
 // The fold
 //===----------------------------------------------------------------------===//
 
-/// Starts the copies of the first steps of the fold. What they need of it has
-/// been lowered; `isWaiting`: the copies, not where they come from, have to
-/// wait for earlier kernels.
-LogicalResult CudaTileEmitter::beginFlashFold(FoldOp op, bool isWaiting) {
+/// Whether what the fold begins with has been lowered.
+LogicalResult CudaTileEmitter::requireLowered(FoldOp op,
+                                              ArrayRef<Operation *> ops) {
+  auto isLowered = [&](Value value) {
+    return op.getBody().isAncestor(value.getParentRegion()) ||
+           values.contains(value) || views.contains(value);
+  };
+  bool all = isLowered(op.getLower()) && isLowered(op.getUpper());
+  for (Operation *inner : ops)
+    all &= llvm::all_of(inner->getOperands(), isLowered);
+  if (all)
+    return success();
+  return op.emitError("begins at the tile.wait_dependency before it, but its "
+                      "steps need what is computed between the two");
+}
+
+/// Waits for earlier kernels. The fold whose steps are said to be settled
+/// begins here.
+LogicalResult CudaTileEmitter::emitWait(WaitDependencyOp op) {
+  if (op.getSettled()) {
+    for (FoldOp fold : op->getBlock()->getOps<FoldOp>())
+      if (op->isBeforeInBlock(fold) && isFlashFold(fold))
+        return beginFlashFold(fold, values.at(op.getSettled()));
+    return op.emitError("says that steps are settled, but no fold with merge "
+                        "softmax whose state warps hold stands behind it");
+  }
+  if (arch.hasDependentLaunch)
+    cuda::WaitDependencyOp::create(b);
+  return success();
+}
+
+/// Looks up where the first steps' tiles lie and starts to copy them. Where
+/// `settled` is given these wait for earlier kernels, unless all are settled;
+/// in any case what follows does.
+LogicalResult CudaTileEmitter::beginFlashFold(FoldOp op, Value settled) {
   auto schedule = dyn_cast_or_null<FlashScheduleAttr>(kernel.getScheduleAttr());
   if (!schedule || flash || op->getParentOfType<LoopLikeOpInterface>() ||
       op->getParentOfType<FoldOp>())
@@ -299,28 +323,32 @@ LogicalResult CudaTileEmitter::beginFlashFold(FoldOp op, bool isWaiting) {
                         "#tile.flash_schedule, outside of loops");
   flash = getFlashMemory(op, schedule);
   FailureOr<StepAddresses> addresses = getStepAddresses(op);
-  if (failed(addresses))
+  if (failed(addresses) || failed(requireLowered(op, addresses->ops)))
     return failure();
   FlashSteps steps = getFlashSteps(op);
   flashStart = FlashStart{op, std::move(*addresses), steps, {}, {}};
-  FlashPlace place = steps.begin;
+  Value next = steps.begin, newest = steps.first;
   int64_t ahead = schedule.getStages() - 1;
   SmallVector<SmallVector<Value>> places;
-  // Steps behind the last one are looked up as if they were the first.
   for (int64_t i = 0; i <= ahead; ++i) {
-    Value step = b.createOrFold<arith::SelectOp>(less(number(i), steps.count),
-                                                 place.step, steps.first);
+    // Steps behind the last one are looked up as if they were the first.
+    Value isThere = less(number(i), steps.count);
+    Value step = b.createOrFold<arith::SelectOp>(isThere, next, steps.first);
     FailureOr<SmallVector<Value>> operands =
         emitStepAddresses(op, flashStart->addresses, step);
     if (failed(operands))
       return failure();
     places.push_back(std::move(*operands));
-    place = nextStep(steps, place);
+    if (settled && i < ahead)
+      newest = b.createOrFold<arith::MaxSIOp>(newest, step);
+    next = nextStep(steps, next);
   }
   flashStart->lookedUp = places.pop_back_val();
-  flashStart->next = place;
+  flashStart->next = next;
+  bool isWaiting = settled && arch.hasDependentLaunch;
   if (isWaiting)
-    cuda::WaitDependencyOp::create(b);
+    guarded(less(narrow(settled), add(newest, number(1))),
+            [&] { cuda::WaitDependencyOp::create(b); });
   LogicalResult result = success();
   for (auto [i, operands] : llvm::enumerate(places)) {
     guarded(less(number(i), steps.count), [&] {
@@ -329,12 +357,13 @@ LogicalResult CudaTileEmitter::beginFlashFold(FoldOp op, bool isWaiting) {
     });
     cuda::CommitCopiesOp::create(b);
   }
+  if (isWaiting)
+    cuda::WaitDependencyOp::create(b);
   return result;
 }
 
 LogicalResult CudaTileEmitter::emitFlashFold(FoldOp op) {
-  if ((!flashStart || flashStart->fold != op) &&
-      failed(beginFlashFold(op, /*isWaiting=*/false)))
+  if ((!flashStart || flashStart->fold != op) && failed(beginFlashFold(op)))
     return failure();
   const FlashSteps &steps = flashStart->steps;
   // Splits without steps give nothing.
@@ -345,13 +374,13 @@ LogicalResult CudaTileEmitter::emitFlashFold(FoldOp op) {
   // The state of the splits before, where one block has several.
   SmallVector<Value> init = lookup(op.getInit());
   SmallVector<Value> carried = init;
-  bool isMerging = clusterSize == 1 && steps.splits > 1;
-  if (isMerging)
+  if (flash->mergesInMemory)
+    storeState(init, number(0));
+  else if (clusterSize == 1 && steps.splits > 1)
     llvm::append_range(carried, init);
+  size_t stateSize = carried.size();
   llvm::append_range(carried, flashStart->lookedUp);
-  llvm::append_range(carried,
-                     ValueRange{steps.begin.split, steps.begin.step,
-                                flashStart->next.split, flashStart->next.step});
+  llvm::append_range(carried, ValueRange{steps.begin, flashStart->next});
   auto loop = scf::ForOp::create(b, number(0), steps.count, number(1), carried);
   {
     OpBuilder::InsertionGuard guard(b);
@@ -359,20 +388,18 @@ LogicalResult CudaTileEmitter::emitFlashFold(FoldOp op) {
     if (failed(emitFlashStep(op, loop)))
       return failure();
   }
-  if (flash->states > 1)
+  if (flash->keepsStates())
     return success();
   // All steps are done: the state takes the place of their tiles.
   emitBarrier();
-  ValueRange results = loop.getResults();
-  storeState(results.slice(isMerging ? init.size() : 0, init.size()),
+  storeState(loop.getResults().take_front(stateSize).take_back(init.size()),
              number(0));
   return success();
 }
 
 /// The body of the loop over steps. It carries the state of the split and, in a
 /// single block, of those before, where the tiles of the next step to be copied
-/// lie, the split and number of the step, and those of the next one to be
-/// looked up.
+/// lie, the number of the step, and that of the next one to be looked up.
 LogicalResult CudaTileEmitter::emitFlashStep(FoldOp op, scf::ForOp loop) {
   auto schedule = cast<FlashScheduleAttr>(kernel.getScheduleAttr());
   const FlashSteps &steps = flashStart->steps;
@@ -381,13 +408,12 @@ LogicalResult CudaTileEmitter::emitFlashStep(FoldOp op, scf::ForOp loop) {
   Value number_ = loop.getInductionVar();
   ValueRange carried = loop.getRegionIterArgs();
   size_t stateSize = op.getInit().size();
-  ValueRange places = carried.take_back(4);
+  Value step = carried.drop_back().back(), next = carried.back();
   ValueRange operands =
-      carried.drop_back(4).take_back(addresses.operands.size());
-  ValueRange states = carried.drop_back(4 + addresses.operands.size());
-  FlashPlace place = {places[0], places[1]}, next = {places[2], places[3]};
+      carried.drop_back(2).take_back(addresses.operands.size());
+  ValueRange states = carried.drop_back(2 + addresses.operands.size());
   auto slotOf = [&](Value step) -> Value {
-    return b.createOrFold<arith::RemUIOp>(step, number(schedule.getStages()));
+    return modulo(step, schedule.getStages());
   };
 
   // The step's tiles have arrived, and all warps are through with the slot that
@@ -405,13 +431,13 @@ LogicalResult CudaTileEmitter::emitFlashStep(FoldOp op, scf::ForOp loop) {
   Value isInside = less(add(copied, number(1)), steps.count);
   FailureOr<SmallVector<Value>> nextOperands = emitStepAddresses(
       op, addresses,
-      b.createOrFold<arith::SelectOp>(isInside, next.step, steps.first));
+      b.createOrFold<arith::SelectOp>(isInside, next, steps.first));
   if (failed(nextOperands))
     return failure();
 
   flashSlot = slotOf(number_);
   values[op.getIndex()] =
-      b.createOrFold<arith::IndexCastOp>(b.getIndexType(), place.step);
+      b.createOrFold<arith::IndexCastOp>(b.getIndexType(), step);
   bind(op.getState(), states.take_front(stateSize));
   for (Operation *inner : addresses.body) {
     b.setLoc(inner->getLoc());
@@ -420,12 +446,11 @@ LogicalResult CudaTileEmitter::emitFlashStep(FoldOp op, scf::ForOp loop) {
   }
   b.setLoc(op.getLoc());
   SmallVector<Value> yielded = emitSplitEnd(
-      op, place, lookup(op.getBlock().getTerminator()->getOperands()),
+      op, step, lookup(op.getBlock().getTerminator()->getOperands()),
       states.drop_front(stateSize));
-  FlashPlace after = nextStep(steps, place), afterNext = nextStep(steps, next);
   llvm::append_range(yielded, *nextOperands);
-  llvm::append_range(yielded, ValueRange{after.split, after.step,
-                                         afterNext.split, afterNext.step});
+  llvm::append_range(yielded,
+                     ValueRange{nextStep(steps, step), nextStep(steps, next)});
   scf::YieldOp::create(b, yielded);
   return success();
 }
@@ -433,8 +458,7 @@ LogicalResult CudaTileEmitter::emitFlashStep(FoldOp op, scf::ForOp loop) {
 /// The states to go on with behind a step that leaves its split's in `state`:
 /// behind the last step of a split it is merged into `before` or, if that is
 /// empty, stored, and the next split begins.
-SmallVector<Value> CudaTileEmitter::emitSplitEnd(FoldOp op,
-                                                 const FlashPlace &place,
+SmallVector<Value> CudaTileEmitter::emitSplitEnd(FoldOp op, Value step,
                                                  SmallVector<Value> state,
                                                  ValueRange before) {
   const FlashSteps &steps = flashStart->steps;
@@ -444,15 +468,16 @@ SmallVector<Value> CudaTileEmitter::emitSplitEnd(FoldOp op,
   if (clusterSize == steps.splits && before.empty())
     return kept;
   Value isLast = b.createOrFold<arith::CmpIOp>(
-      arith::CmpIPredicate::sge, add(place.step, number(steps.splits)),
-      steps.last);
+      arith::CmpIPredicate::sge, add(step, number(steps.splits)), steps.last);
   auto end = scf::IfOp::create(b, TypeRange(ValueRange(kept)), isLast,
                                /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(end.thenBlock());
   SmallVector<Value> started = lookup(op.getInit());
-  if (before.empty())
-    storeState(state, b.createOrFold<arith::DivUIOp>(place.split,
+  if (flash->mergesInMemory)
+    mergeIntoMemory(state);
+  else if (before.empty())
+    storeState(state, b.createOrFold<arith::DivUIOp>(modulo(step, steps.splits),
                                                      number(clusterSize)));
   else
     llvm::append_range(started, mergeStates(before, state));

@@ -1,7 +1,8 @@
 //===- LowerTileToCudaFlashState.cpp - Softmax states of warps ------------===//
 //
 // At the end of a split each warp has a state of it. A single block merges it
-// into the warp's state of the splits before, in registers; the blocks of a
+// into the warp's state of the splits before, in registers or, for wide heads,
+// in the warp's part of shared memory; the blocks of a
 // cluster keep the states apart, in shared memory. In the end every block
 // merges, for its columns, the splits of each warp in ascending order, then the
 // warps: the state of both is the largest maximum and the sum of what each has
@@ -132,31 +133,74 @@ void CudaTileEmitter::emitEmptyStates() {
   });
 }
 
-/// Writes the state that a warp has in registers to its place of that number.
-void CudaTileEmitter::storeState(ValueRange state, Value number_) {
+/// Calls `body` for each of a thread's rows of the warp's state of that number,
+/// g or g + 8, with where the thread's part begins.
+void CudaTileEmitter::forStateRows(
+    ValueRange state, Value number_,
+    function_ref<void(int64_t half, Value start)> body) {
   const LanePosition &place = lanePosition();
-  Value pointer = statePointer();
-  Value mine = stateStart(number_, place.warp);
+  Value mine =
+      add(stateStart(number_, place.warp),
+          add(mul(place.group, flash->statePitch), mul(place.inGroup, 2)));
   int64_t halves = cast<VectorType>(state[0].getType()).getNumElements();
-  int64_t registers = cast<VectorType>(state[2].getType()).getNumElements();
   for (int64_t half = 0; half < halves; ++half) {
     Value row = add(place.group, number(8 * half));
     bool isPartial = 8 * (half + 1) > flash->rows;
     guarded(isPartial ? less(row, number(flash->rows)) : Value(), [&] {
-      Value start = add(mine, mul(row, flash->statePitch));
-      // Registers 2n and 2n + 1 are consecutive columns of a row.
-      for (int64_t i = 2 * half; i < registers; i += 2 * halves) {
-        Value pair = sliceVector(b, state[2], i, 2);
-        Value column = add(mul(place.inGroup, 2), number(i / (2 * halves) * 8));
-        cuda::StoreOp::create(b, pair, pointer, add(start, column));
-      }
-      guarded(equal(place.inGroup, number(0)), [&] {
-        storeRowState({vector::ExtractOp::create(b, state[0], half),
-                       vector::ExtractOp::create(b, state[1], half)},
-                      pointer, start);
-      });
+      body(half, add(mine, number(8 * half * flash->statePitch)));
     });
   }
+}
+
+/// Calls `body` for each pair of a thread's values in a row of a state, which
+/// are consecutive columns: the first one's register and where it lies.
+void CudaTileEmitter::forStatePairs(
+    ValueRange state, int64_t half, Value start,
+    function_ref<void(int64_t first, Value at)> body) {
+  int64_t halves = cast<VectorType>(state[0].getType()).getNumElements();
+  int64_t registers = cast<VectorType>(state[2].getType()).getNumElements();
+  for (int64_t i = 2 * half; i < registers; i += 2 * halves)
+    body(i, add(start, number(i / (2 * halves) * 8)));
+}
+
+/// A thread's row of a state in registers without its values.
+SoftmaxRow CudaTileEmitter::getRow(ValueRange state, int64_t half) {
+  return {vector::ExtractOp::create(b, state[0], half),
+          vector::ExtractOp::create(b, state[1], half)};
+}
+
+/// Writes the state that a warp has in registers to its place of that number.
+/// Each of the four threads that have a row writes its maximum and sum to a
+/// place of its own.
+void CudaTileEmitter::storeState(ValueRange state, Value number_) {
+  Value pointer = statePointer();
+  forStateRows(state, number_, [&](int64_t half, Value start) {
+    forStatePairs(state, half, start, [&](int64_t first, Value at) {
+      cuda::StoreOp::create(b, sliceVector(b, state[2], first, 2), pointer, at);
+    });
+    storeRowState(getRow(state, half), pointer, start);
+  });
+}
+
+/// Merges a state that a warp has in registers into its first one in memory. A
+/// thread reads nothing but what it wrote itself, so none waits for another.
+void CudaTileEmitter::mergeIntoMemory(ValueRange state) {
+  Value pointer = statePointer();
+  forStateRows(state, number(0), [&](int64_t half, Value start) {
+    SoftmaxMerge merge =
+        mergeRows(loadRowState(pointer, start), getRow(state, half));
+    storeRowState(merge.row, pointer, start);
+    auto twice = [&](Value factor) -> Value {
+      return vector::FromElementsOp::create(
+          b, VectorType::get(2, b.getF32Type()), ValueRange{factor, factor});
+    };
+    SoftmaxMerge ofPairs = {{}, twice(merge.left), twice(merge.right)};
+    forStatePairs(state, half, start, [&](int64_t first, Value at) {
+      Value merged = mergeValues(ofPairs, loadF32(pointer, at, 2),
+                                 sliceVector(b, state[2], first, 2));
+      cuda::StoreOp::create(b, merged, pointer, at);
+    });
+  });
 }
 
 /// One element of a warp's state of all splits: its row and value.

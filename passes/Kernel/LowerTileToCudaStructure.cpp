@@ -92,12 +92,14 @@ LogicalResult CudaTileEmitter::emitKernel(StringRef name) {
   thread = cuda::ThreadIndexOp::create(b, b.getI32Type());
   Value item = cuda::BlockIndexOp::create(b, b.getIndexType());
   prologueEnd = item.getDefiningOp();
-  bool hasRoles = !kernel.getBlock().getOps<RoleOp>().empty();
+  bool isWaiting =
+      kernel.walk([](WaitDependencyOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
   if (arch.hasDependentLaunch) {
     // The next kernel may be prepared at once: its blocks start when all of
-    // these run, so they take no place from them, and wait in turn. Roles wait
-    // when they need what earlier kernels wrote.
-    if (!hasRoles)
+    // these run, so they take no place from them, and wait in turn. Kernels
+    // that say so wait when they need what earlier kernels wrote.
+    if (!isWaiting)
       cuda::WaitDependencyOp::create(b);
     cuda::LaunchDependentsOp::create(b);
   }
@@ -309,10 +311,7 @@ LogicalResult CudaTileEmitter::emitOp(Operation *op) {
                 : Value(cuda::ClusterRankOp::create(b, b.getIndexType()));
         return success();
       })
-      .Case([&](WaitDependencyOp) {
-        cuda::WaitDependencyOp::create(b);
-        return success();
-      })
+      .Case([&](WaitDependencyOp wait) { return emitWait(wait); })
       .Case([&](MmaOp mma) { return emitMma(mma); })
       .Case([&](ReduceOp reduce) { return emitReduce(reduce); })
       .Case(

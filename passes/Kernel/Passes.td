@@ -80,9 +80,11 @@ def ChooseFlashSchedules : Pass<"weft-choose-flash-schedules"> {
     blocks there are some for few rows, in which 8, 4 or 2 blocks divide the keys
     of a work item: as many as make at most one block for each multiprocessor.
     For more rows a block has all keys of an item, of few tokens up to 128 rows,
-    as in decoding, and of more beyond, as in prompts. Heads above 128 take one
-    block for any number of rows. All compute the same in
-    the same order, so the rows of a step do not change what a row gives.
+    as in decoding, and of more beyond, as in prompts. All compute the same in
+    the same order, so the rows of a step do not change what a row gives. Where
+    an architecture has no room to merge the splits of wide heads, there is one
+    split and no cluster. For tiles of 16 rows of heads above 128, which may
+    need too many registers, there is an alternative of 8.
 
     Stands behind `weft-choose-schedules`, which says the architectures.
 
@@ -97,6 +99,11 @@ def ChooseFlashSchedules : Pass<"weft-choose-flash-schedules"> {
 
     Remarks: none; the attribute is what was decided.
   }];
+  let options = [
+    Option<"early", "early", "bool", "true",
+           "Look up keys and values, and copy those of earlier steps, before the "
+           "kernels ahead are done, where an architecture starts kernels early.">
+  ];
   let dependentDialects = ["::weft::tile::TileDialect"];
 }
 

@@ -270,8 +270,9 @@ TEST_P(AttentionKernels, CompileForAmpereAndHopper) {
     std::vector<uint32_t> expected = {8, 4, 2, 1};
     if (queryHeads / keyHeads <= 8)
       expected.push_back(1);
-    if (size > 128)
-      expected = {1};
+    // Four states of each warp are too many for such rows of wide heads.
+    if (size == 256 && queryHeads / keyHeads > 4)
+      expected.erase(expected.begin() + 2);
     EXPECT_EQ(clusters, expected);
   }
   EXPECT_EQ(attentions, 1);

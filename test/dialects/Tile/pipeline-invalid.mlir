@@ -144,3 +144,31 @@ module attributes {tile.schedule = #tile.stream_schedule<level = "sm_90a", most_
 
 // expected-error @below {{blocks whose warps all copy form no clusters, found one of 2}}
 module attributes {tile.schedule = #tile.stream_schedule<level = "sm_80", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 2, column_warps = 4, step_warps = 2, load_warps = 0>} {}
+
+// -----
+
+tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @a level "sm_90a" (%x: memref<8xi32>, %y: memref<8xi32>) symbols () item (%i) attributes {step_inputs = array<i64: 0>} {
+    %0 = memref.load %x[%i] : memref<8xi32>
+    // expected-error @below {{reads before tile.wait_dependency what earlier kernels may write; expected constants and step_inputs of the kernel}}
+    %1 = memref.load %y[%i] : memref<8xi32>
+    tile.wait_dependency
+    tile.return
+  }
+}
+
+// -----
+
+tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @a level "sm_90a" (%x: memref<8xi32>) symbols () item (%i) attributes {} {
+    %zero = arith.constant 0 : index
+    %is = arith.cmpi eq, %i, %zero : index
+    scf.if %is {
+      tile.wait_dependency
+      %0 = memref.load %x[%i] : memref<8xi32>
+    }
+    // expected-error @below {{reads before tile.wait_dependency what earlier kernels may write}}
+    %1 = memref.load %x[%i] : memref<8xi32>
+    tile.return
+  }
+}

@@ -141,7 +141,8 @@ TEST(HostCudaLayouts, AModelOfFragmentsAndPanelsEqualsTheReference) {
 
 /// 16-bit attention that takes tensor cores: groups of 1 and 3 heads, with a
 /// window and soft caps.
-reference::RandomOptions makeAttention(const std::string &family) {
+reference::RandomOptions makeAttention(const std::string &family,
+                                       int64_t headSize = 16) {
   reference::RandomOptions options;
   options.family = family;
   options.elementType = reference::ElementType::BF16;
@@ -149,7 +150,7 @@ reference::RandomOptions makeAttention(const std::string &family) {
   options.hidden = 48;
   options.heads = 3;
   options.kvHeads = family == "llama" ? 1 : 3;
-  options.headSize = 16;
+  options.headSize = headSize;
   options.maxPositions = 640;
   if (family == "gemma2")
     options.window = 100;
@@ -181,7 +182,7 @@ TEST(HostCudaAttention, TensorCoresEqualTheReference) {
 
 struct VariantsCase {
   const char *family;
-  int64_t length;
+  int64_t headSize, length;
   /// Tokens of the last step, a number for each variant.
   std::vector<int64_t> lastSteps;
 };
@@ -190,13 +191,15 @@ class HostCudaVariants : public testing::TestWithParam<VariantsCase> {};
 
 // Clusters of 8, 4 and 2, a block for few rows and one for many: what a token
 // gets is the same, bit for bit, whichever computes it. With a window the first
-// split is not that of the first key, and splits are empty.
+// split is not that of the first key, and splits are empty. A single block
+// merges those of wide heads in shared memory.
 TEST_P(HostCudaVariants, GiveTheSameBits) {
-  const auto &[family, length, lastSteps] = GetParam();
+  const auto &[family, headSize, length, lastSteps] = GetParam();
+  const reference::RandomOptions model = makeAttention(family, headSize);
   CompileSettings settings;
   settings.cudaArchs = {"sm_90a"};
-  std::string name = std::string(family) + "-variants";
-  plans().compile(name, makeAttention(family), settings);
+  std::string name =
+      std::string(family) + std::to_string(headSize) + "-variants";
   std::shared_ptr<HostKernels> kernels;
   const int64_t lengths[] = {length};
   std::vector<int32_t> text = randomPrompts(lengths, 320, 17).front();
@@ -205,16 +208,16 @@ TEST_P(HostCudaVariants, GiveTheSameBits) {
     SCOPED_TRACE(last);
     PlanModelOptions options;
     options.tokensPerStep = last == length ? length : length - last;
-    PlanModel model(
-        loadProgram(plans().compile(name, makeAttention(family), settings),
-                    [&](const rt::Plan &plan) {
-                      if (!kernels)
-                        kernels = compileHostKernels(
-                            plan, plans().getFolder() / (name + ".host"));
-                      return createHostCudaDevice(kernels, 5);
-                    }),
-        options);
-    Table logits = model.computeLogits(text);
+    PlanModel plan(loadProgram(plans().compile(name, model, settings),
+                               [&](const rt::Plan &plan) {
+                                 if (!kernels)
+                                   kernels = compileHostKernels(
+                                       plan,
+                                       plans().getFolder() / (name + ".host"));
+                                 return createHostCudaDevice(kernels, 5);
+                               }),
+                   options);
+    Table logits = plan.computeLogits(text);
     ASSERT_EQ(logits.rows, length);
     std::vector<float> end(logits.values.end() -
                                lastSteps.front() * logits.columns,
@@ -227,8 +230,11 @@ TEST_P(HostCudaVariants, GiveTheSameBits) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, HostCudaVariants,
-    testing::Values(VariantsCase{"llama", 530, {10, 18, 50, 100, 530}},
-                    VariantsCase{"gemma2", 530, {4, 10, 20, 90, 530}}),
-    [](const auto &info) { return std::string(info.param.family); });
+    testing::Values(VariantsCase{"llama", 16, 530, {10, 18, 50, 100, 530}},
+                    VariantsCase{"gemma2", 16, 530, {4, 10, 20, 90, 530}},
+                    VariantsCase{"llama", 144, 140, {10, 40, 140}}),
+    [](const auto &info) {
+      return info.param.family + std::to_string(info.param.headSize);
+    });
 
 } // namespace

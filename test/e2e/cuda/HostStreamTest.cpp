@@ -258,6 +258,30 @@ TEST(HostStream, MistakesInKernelsAreReported) {
                                      ".* wrote without a barrier"));
 }
 
+// Attention copies keys of earlier steps before the wait for earlier kernels.
+// As if those of this step were settled too, they are copied too early.
+TEST(HostStream, KeysOfTheStepCopiedBeforeTheWaitAreReported) {
+  auto edit = [](const rt::Kernel &kernel, std::string &text) {
+    const std::string wait = "wait_dependency();";
+    if (kernel.schedule.find("flash_schedule") != std::string::npos)
+      text.erase(text.find(wait, text.find("extern \"C\" __global__")),
+                 wait.size());
+  };
+  PlanModel model(
+      loadProgram(compilePlan("stream", hopper()), [&](const rt::Plan &plan) {
+        return createHostCudaDevice(
+            compileHostKernels(plan, plans().getFolder() / "early", edit));
+      }));
+  try {
+    model.computeLogits(std::vector<int32_t>{5});
+    FAIL() << "nothing was reported";
+  } catch (const std::exception &error) {
+    EXPECT_THAT(error.what(),
+                testing::HasSubstr("before the wait for earlier kernels, one "
+                                   "of which writes it"));
+  }
+}
+
 TEST(HostStream, GreedyTokensEqualTheProcessors) {
   PlanModel gpu(load(3));
   PlanModel cpu(compilePlan("processor", {}));

@@ -2,12 +2,18 @@
 
 // Item = (token, key head). With a cluster a tile has the query heads of a
 // token, 4 of the 8 rows that tensor cores compute. Scores are in registers, and
-// the values behind the end of the sequence are not read.
+// the values behind the end of the sequence are not read. What says where they
+// lie are inputs of the step; keys of positions below that of the sequence's
+// first token in the step are settled.
 
 // CHECK-LABEL: tile.program @attention_1 symbols ["rows", "table_width"] grid [#tile.extent<"rows", 1>, #tile.extent<"2", 1>]
-//       CHECK: schedule = #tile.flash_schedule<level = "sm_90a", most_rows = 8, rows = 4, {{.*}} cluster = 8>
+//       CHECK: schedule = #tile.flash_schedule<level = "sm_90a", most_rows = 8, rows = 4, {{.*}} cluster = 8, early = true>
 //       CHECK: %[[TOKEN:.*]] = arith.divui %[[ITEM:.*]], %c2
 //       CHECK: %[[HEAD:.*]] = arith.remui %[[ITEM]], %c2
+//       CHECK: %[[BEFORE:.*]] = arith.subi %[[TOKEN]], %{{.*}} : index
+//       CHECK: %[[FIRST:.*]] = arith.subi %{{.*}}, %[[BEFORE]] : index
+//       CHECK: %[[SETTLED:.*]] = arith.divui %[[FIRST]], %c64 : index
+//       CHECK:   tile.wait_dependency settled %[[SETTLED]]
 //       CHECK:   %[[Q:.*]] = tile.load_heads %{{.*}}[%[[TOKEN]], %{{.*}}] rows %[[COUNT:.*]] heads 4 size 32 : memref<?x256xf16> -> tensor<8x32xf16, #tile.warp_tile<1>>
 //       CHECK:   %[[S:.*]]:3 = tile.fold %[[N:.*]] = %{{.*}} to %{{.*}} step %c1 merge softmax
 //   CHECK-DAG:     %[[K:.*]] = tile.load %{{.*}}[%[[P:.*]], %[[HEAD]], %c0, %c0] : memref<?x2x32x64xf16> -> tensor<32x64xf16>
@@ -28,11 +34,14 @@
 // computes the tile.
 
 // CHECK-LABEL: tile.program @attention_5
-//       CHECK: most_rows = 0, rows = 16, {{.*}} cluster = 1>
+//       CHECK: most_rows = 0, rows = 16, {{.*}} cluster = 1, early = true>
 //       CHECK: %[[FIRST:.*]] = arith.remui %{{.*}}, %c4
 //       CHECK: %[[IS:.*]] = arith.cmpi eq, %[[FIRST]], %c0
 //       CHECK: scf.if %[[IS]] {
-//       CHECK: tile.share_softmax {{.*}} -> tensor<16x32xf32>
+//       CHECK:   tile.wait_dependency settled
+//       CHECK:   tile.share_softmax {{.*}} -> tensor<16x32xf32>
+//       CHECK: } else {
+//  CHECK-NEXT:   tile.wait_dependency{{$}}
 
 // CHECK-LABEL: func.func @attention
 //       CHECK: tile.launch @attention_5 {{.*}} variants = [#tile.variant<@attention_1, 8>, #tile.variant<@attention_2, 16>, #tile.variant<@attention_3, 33>, #tile.variant<@attention_4, 128>]

@@ -1,6 +1,7 @@
 // RUN: weft-opt %s --weft-choose-schedules=levels=sm_90a --weft-choose-flash-schedules --split-input-file | FileCheck %s
 // RUN: weft-opt %s --weft-choose-schedules=levels=sm_80,sm_90a --weft-choose-flash-schedules --split-input-file | FileCheck %s --check-prefix=BOTH
 // RUN: weft-opt %s --weft-choose-schedules=levels=sm_86 --weft-choose-flash-schedules --split-input-file | FileCheck %s --check-prefix=SMALL
+// RUN: weft-opt %s --weft-choose-schedules=levels=sm_90a --weft-choose-flash-schedules=early=false --split-input-file | FileCheck %s --check-prefix=LATE
 // RUN: weft-opt %s --weft-choose-schedules=levels=x86-64-v3 --weft-choose-flash-schedules --split-input-file | FileCheck %s --check-prefix=CPU
 
 // A cluster divides the keys where there are few tokens: with 8 key heads 8
@@ -9,15 +10,18 @@
 
 // DOC
 // CHECK-LABEL: func @attention
-//       CHECK: schedules = [#tile.flash_schedule<level = "sm_90a", most_rows = 2, rows = 4, keys = 64, key_warps = 4, stages = 4, splits = 8, cluster = 8>,
-//  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 4, rows = 4, keys = 64, key_warps = 4, stages = 4, splits = 8, cluster = 4>,
-//  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 8, rows = 4, keys = 64, key_warps = 4, stages = 4, splits = 8, cluster = 2>,
-//  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 128, rows = 8, keys = 64, key_warps = 4, stages = 3, splits = 8, cluster = 1>,
-//  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 0, rows = 16, keys = 64, key_warps = 4, stages = 3, splits = 8, cluster = 1>]
+//       CHECK: schedules = [#tile.flash_schedule<level = "sm_90a", most_rows = 2, rows = 4, keys = 64, key_warps = 4, stages = 4, splits = 8, cluster = 8, early = true>,
+//  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 4, rows = 4, keys = 64, key_warps = 4, stages = 4, splits = 8, cluster = 4, early = true>,
+//  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 8, rows = 4, keys = 64, key_warps = 4, stages = 4, splits = 8, cluster = 2, early = true>,
+//  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 128, rows = 8, keys = 64, key_warps = 4, stages = 3, splits = 8, cluster = 1, early = true>,
+//  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 0, rows = 16, keys = 64, key_warps = 4, stages = 3, splits = 8, cluster = 1, early = true>]
 
 // BOTH-LABEL: func @attention
-//       BOTH: level = "sm_80", most_rows = 2, rows = 4, {{.*}} cluster = 1>, #tile.flash_schedule<level = "sm_90a", most_rows = 2, {{.*}} cluster = 8>,
-//  BOTH-SAME: level = "sm_80", most_rows = 0, {{.*}} cluster = 1>, #tile.flash_schedule<level = "sm_90a", most_rows = 0, {{.*}} cluster = 1>]
+//       BOTH: level = "sm_80", most_rows = 2, rows = 4, {{.*}} cluster = 1>, #tile.flash_schedule<level = "sm_90a", most_rows = 2, {{.*}} cluster = 8, early = true>,
+//  BOTH-SAME: level = "sm_80", most_rows = 0, {{.*}} cluster = 1>, #tile.flash_schedule<level = "sm_90a", most_rows = 0, {{.*}} cluster = 1, early = true>]
+
+//  LATE-LABEL: func @attention
+//    LATE-NOT: early
 
 // SMALL-LABEL: func @attention
 //       SMALL: schedules = [#tile.flash_schedule<level = "sm_86", most_rows = 128, rows = 8, {{.*}} stages = 2, splits = 8, cluster = 1>,
@@ -39,11 +43,18 @@ func.func @attention(%q: tensor<?x32x128xbf16>, %k: tensor<?x8x128x64xbf16>, %v:
 
 // -----
 
-// Two blocks of heads of 256 do not fit into the shared memory of sm_86. A warp's
-// registers have one state of such rows, so there is one split.
+// Two blocks of heads of 256 do not fit into the shared memory of sm_86. In that
+// of sm_80 there is no place beside them to merge splits in, so there is one.
 
 // CHECK-LABEL: func @wide
-//       CHECK: schedules = [#tile.flash_schedule<level = "sm_90a", most_rows = 0, rows = 16, keys = 64, key_warps = 4, stages = 2, splits = 1, cluster = 1>]
+//       CHECK: schedules = [#tile.flash_schedule<level = "sm_90a", most_rows = 16, rows = 4, keys = 64, key_warps = 4, stages = 3, splits = 8, cluster = 8, early = true>,
+//  CHECK-SAME:              most_rows = 33, rows = 4, {{.*}} splits = 8, cluster = 4, early = true>,
+//  CHECK-SAME:              most_rows = 66, rows = 4, {{.*}} splits = 8, cluster = 2, early = true>,
+//  CHECK-SAME:              most_rows = 128, rows = 8, keys = 64, key_warps = 4, stages = 2, splits = 8, cluster = 1, early = true>,
+//  CHECK-SAME:              most_rows = 0, rows = 16, keys = 64, key_warps = 4, stages = 2, splits = 8, cluster = 1, early = true>,
+//  CHECK-SAME:              most_rows = 0, rows = 8, keys = 64, key_warps = 4, stages = 2, splits = 8, cluster = 1, early = true>]
+// BOTH-LABEL: func @wide
+//       BOTH: level = "sm_80", most_rows = 16, rows = 4, {{.*}} splits = 1, cluster = 1>, #tile.flash_schedule<level = "sm_90a", most_rows = 16, {{.*}} splits = 8, cluster = 8, early = true>,
 // SMALL-LABEL: func @wide
 //       SMALL: schedules = [#tile.cuda_schedule<
 func.func @wide(%q: tensor<?x4x256xf16>, %k: tensor<?x1x256x64xf16>, %v: tensor<?x1x64x256xf16>,

@@ -179,3 +179,32 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
     tile.return
   }
 }
+
+// -----
+
+#s = #tile.flash_schedule<level = "sm_90a", most_rows = 0, rows = 16, keys = 64, key_warps = 4, stages = 2, splits = 8, cluster = 1, early = true>
+tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @a level "sm_90a" (%q: memref<8x64xf32>) symbols () item (%i) attributes {schedule = #s} {
+    // expected-error @below {{says that steps are settled, but no fold with merge softmax whose state warps hold stands behind it}}
+    tile.wait_dependency settled %i
+    tile.return
+  }
+}
+
+// -----
+
+#s = #tile.flash_schedule<level = "sm_90a", most_rows = 0, rows = 16, keys = 64, key_warps = 4, stages = 2, splits = 8, cluster = 1, early = true>
+tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @a level "sm_90a" (%q: memref<8x64xf32>) symbols () item (%i) attributes {schedule = #s} {
+    %one = arith.constant 1 : index
+    %column = arith.constant dense<0.0> : tensor<16x1xf32, #tile.warp_tile<1>>
+    %zero = arith.constant dense<0.0> : tensor<16x64xf32, #tile.warp_tile<1>>
+    tile.wait_dependency settled %i
+    %end = arith.addi %i, %one : index
+    // expected-error @below {{begins at the tile.wait_dependency before it, but its steps need what is computed between the two}}
+    %s:3 = tile.fold %n = %i to %end step %one merge softmax init (%m = %column : tensor<16x1xf32, #tile.warp_tile<1>>, %l = %column : tensor<16x1xf32, #tile.warp_tile<1>>, %o = %zero : tensor<16x64xf32, #tile.warp_tile<1>>) {
+      tile.yield %m, %l, %o : tensor<16x1xf32, #tile.warp_tile<1>>, tensor<16x1xf32, #tile.warp_tile<1>>, tensor<16x64xf32, #tile.warp_tile<1>>
+    }
+    tile.return
+  }
+}

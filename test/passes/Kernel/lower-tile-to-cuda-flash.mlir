@@ -1,17 +1,25 @@
 // RUN: weft-opt %s --weft-choose-schedules=levels=sm_90a --weft-choose-flash-schedules --weft-build-tile-programs --canonicalize --cse --weft-lower-tile-to-cuda | FileCheck %s
 
-// Few rows: a cluster of 8 blocks, block r takes steps r, r + 8, ... . The copies
+// Few rows: a cluster of 8 blocks, block r takes steps r, r + 8, ... . The first
+// ones are looked up, and copied if all of them are settled, before the wait for
+// earlier kernels, and the query is read behind it. The copies
 // of a step are started three steps ahead, and its place in the cache is looked
 // up four ahead. In the end each block merges the states of all warps of all
 // blocks, splits in their order, then warps.
 
 // CHECK-LABEL: cuda.kernel @attention_1 arch "sm_90a" threads 128 shared
 //  CHECK-SAME:   cluster = 8
-//       CHECK:   cuda.wait_dependency
+//       CHECK:   cuda.launch_dependents
+//   CHECK-NOT:   cuda.wait_dependency
 //       CHECK:   %[[RANK:.*]] = cuda.cluster_rank : i32
 //       CHECK:   cuda.load %{{.*}} hint l2 : <i32, global>
+//       CHECK:   %[[LATE:.*]] = arith.cmpi slt
+//  CHECK-NEXT:   scf.if %[[LATE]] {
+//  CHECK-NEXT:     cuda.wait_dependency
 //       CHECK:   cuda.copy_async
 //       CHECK:   cuda.commit_copies
+//       CHECK:   cuda.wait_dependency
+//       CHECK:   cuda.load %{{.*}} hint l2 : <bf16, global>, index -> vector<2xbf16>
 //       CHECK:   scf.for
 //       CHECK:     cuda.wait_copies 2
 //  CHECK-NEXT:     cuda.barrier
