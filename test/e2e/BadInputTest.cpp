@@ -13,6 +13,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 using namespace weft;
 using namespace weft::e2e;
@@ -171,6 +172,29 @@ TEST_F(BadInput, WeightsThatAreNoNumbers) {
   ASSERT_EQ(result.exitCode, 0) << result.output;
   expectError(run(output, "--ids '1 2 3'"),
               "not a finite number: the weights are damaged");
+}
+
+TEST_F(BadInput, TokensThatTheModelDoesNotHaveAreToldAbout) {
+  reference::Scratch scratch("tokens");
+  const fs::path checkpoint = scratch.path / "checkpoint";
+  fs::create_directories(scratch.path);
+  fs::copy(WEFT_SOURCE_DIR "/models/stories260k", checkpoint);
+  std::ifstream stream(checkpoint / "tokenizer.json");
+  auto tokenizer = nlohmann::json::parse(stream);
+  nlohmann::json added = tokenizer["added_tokens"][0];
+  added["id"] = 512;
+  added["content"] = "<pad>";
+  tokenizer["added_tokens"].push_back(added);
+  fs::permissions(checkpoint / "tokenizer.json", fs::perms::owner_all);
+  std::ofstream(checkpoint / "tokenizer.json") << tokenizer;
+  const fs::path output = scratch.path / "model.weft";
+  test::CommandResult result = compile(checkpoint, output);
+  EXPECT_EQ(result.exitCode, 0) << result.output;
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("warning: the tokenizer has ids up to 512"),
+                    HasSubstr("below 512")));
+  expectError(run(output, "--prompt 'One<pad>'"), "token id 512");
+  EXPECT_EQ(run(output, "--prompt One --max-tokens 1").exitCode, 0);
 }
 
 TEST_F(BadInput, MissingInputs) {

@@ -79,6 +79,7 @@ const std::array tools = {
           {"no-such -o out --target=cpu:", 2, "x86-64-v3"},
           {"no-such -o out --target=abacus", 2, "sm_90a"},
           {"no-such -o out --context=many", 2, "many"},
+          {"no-such -o out --seed=1", 2, "--seed is for --synthesize"},
           {"/dev/zero --compile-from=fuse --compile-to=fuse", 1, "a device"},
           {"no-such.mlir -o no-such.mlir --compile-from=fuse "
            "--synthesize=smollm2-135m",

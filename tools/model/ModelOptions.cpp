@@ -99,6 +99,8 @@ llvm::Expected<CompileOptions> ModelOptions::getCompileOptions() const {
   if (context.getNumOccurrences() && context < 1)
     return llvm::createStringError("--context is " + std::to_string(context) +
                                    "; expected at least 1");
+  if (seed.getNumOccurrences() && synthesize.empty())
+    return llvm::createStringError("--seed is for --synthesize only");
   CompileOptions options;
   llvm::Expected<Target> parsed = parseTarget(target);
   if (!parsed)

@@ -18,6 +18,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/WithColor.h"
 
 #include <memory>
 
@@ -165,7 +166,17 @@ int checkTokenizer(const ImportedModel &model) {
         {name, {reinterpret_cast<const uint8_t *>(text.data()), text.size()}});
   if (files.empty())
     return tools::exitOk;
-  return tools::finish(toolName, rt::Tokenizer::fromFiles(files).getStatus());
+  rt::Result<std::unique_ptr<rt::Tokenizer>> tokenizer =
+      rt::Tokenizer::fromFiles(files);
+  if (!tokenizer)
+    return tools::finish(toolName, tokenizer.getStatus());
+  const int64_t ids = (*tokenizer)->vocabularySize();
+  if (ids > model.config.vocabSize)
+    llvm::WithColor::warning(llvm::errs(), toolName)
+        << "the tokenizer has ids up to " << ids - 1
+        << ", the model those below " << model.config.vocabSize
+        << ": texts with such tokens are refused\n";
+  return tools::exitOk;
 }
 
 /// Nothing that is written may replace what it is made of.
