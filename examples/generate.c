@@ -17,8 +17,8 @@
 static int print_token(const weft_token *token, void *user) {
   FILE *out = user;
   size_t written = fwrite(token->text, 1, token->text_length, out);
-  fflush(out);
-  return written != token->text_length; /* a closed pipe ends the generation */
+  /* A full disk or a closed pipe ends the generation. */
+  return written != token->text_length || fflush(out) != 0;
 }
 
 /* Encodes the prompt and makes it the start of the sequence. */
@@ -74,8 +74,10 @@ int main(int argc, char **argv) {
   weft_plan *plan = NULL;
   weft_llm *llm = NULL;
   weft_status status;
+  char *end = "";
+  long max_tokens = argc > 3 ? strtol(argv[3], &end, 10) : 128;
 
-  if (argc < 3 || argc > 4) {
+  if (argc < 3 || argc > 4 || *end != '\0' || max_tokens < 0) {
     fprintf(stderr, "usage: %s MODEL.weft PROMPT [MAX_TOKENS]\n", argv[0]);
     return 2;
   }
@@ -83,10 +85,14 @@ int main(int argc, char **argv) {
   if (status == WEFT_OK)
     status = weft_llm_create(plan, NULL, &llm);
   if (status == WEFT_OK)
-    status = generate(llm, argv[2], argc > 3 ? atol(argv[3]) : 128);
+    status = generate(llm, argv[2], max_tokens);
   if (status != WEFT_OK)
     fprintf(stderr, "error: %s\n", weft_last_error());
   weft_llm_destroy(llm);
   weft_plan_close(plan);
+  if (ferror(stdout)) {
+    fprintf(stderr, "error: cannot write to standard output\n");
+    return 1;
+  }
   return status == WEFT_OK ? 0 : 1;
 }

@@ -6,9 +6,11 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using testing::ElementsAre;
@@ -197,6 +199,15 @@ TEST_F(LlmApiTest, ExampleProgramTellsTheStory) {
   EXPECT_EQ(pclose(pipe), 0) << output;
   EXPECT_EQ(output, toy::story + "\n" + std::to_string(toy::story.size() - 9) +
                         " tokens, finish reason 1\n");
+  auto codeOf = [](const std::string &end) {
+    const int status = std::system(end.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  const std::string start =
+      std::string("'") + WEFT_EXAMPLE_GENERATE + "' '" + path + "' Once ";
+  EXPECT_EQ(codeOf(start + "2>/dev/null >/dev/full"), 1);
+  EXPECT_EQ(codeOf(start + "many 2>/dev/null >/dev/null"), 2);
+  EXPECT_EQ(codeOf(start + "-1 2>/dev/null >/dev/null"), 2);
 }
 
 } // namespace
