@@ -357,7 +357,11 @@ class BuildTilePrograms
       stream << getStepInputs(dispatch, schedule);
     llvm::interleaveComma(dispatch.getBlock().getArgumentTypes(), stream);
     for (Operation &op : dispatch.getBlock())
-      op.print(stream, OpPrintingFlags().printGenericOpForm().useLocalScope());
+      // Without locations, whatever --mlir-print-debuginfo says.
+      op.print(stream, OpPrintingFlags()
+                           .enableDebugInfo(false)
+                           .printGenericOpForm()
+                           .useLocalScope());
     tile::ProgramOp &program = programs[key];
     if (program)
       return program;

@@ -1,4 +1,5 @@
 // RUN: weft-opt %s --weft-choose-schedules=levels=x86-64-v4 --weft-build-tile-programs --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: weft-opt %s --weft-choose-schedules=levels=x86-64-v4 --weft-build-tile-programs --canonicalize --cse --split-input-file --mlir-print-debuginfo | FileCheck %s --check-prefix=LOCATIONS
 
 // Equal dispatches share a program: two layers, one kernel.
 
@@ -175,3 +176,9 @@ func.func @sampling(%x: tensor<?x512xf32> {weft.name = "x", weft.symbols = ["log
   }
   return %0, %1 : tensor<?x512xf32>, tensor<?xi32>
 }
+
+// The two layers of the first case share a program when locations are printed, too.
+
+// LOCATIONS:     tile.program @rms_norm
+// LOCATIONS-NOT: tile.program @rms_norm_1
+// LOCATIONS:     func.func @layers
