@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mlir/Support/Timing.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -219,14 +220,18 @@ LogicalResult weft::runPhases(ModuleOp module, const CompileOptions &options,
                               const PhaseRun &run) {
   if (run.first > 0 && failed(getPhases()[run.first - 1].verify(module)))
     return failure();
+  DefaultTimingManager timing;
+  timing.setEnabled(run.timing);
+  TimingScope total = timing.getRootScope();
   for (auto [index, phase] : llvm::enumerate(getPhases())) {
     if (index < run.first || index > run.last)
       continue;
+    TimingScope scope = total.nest(phase.name);
     PassManager manager(module.getContext());
     if (!run.reproducer.empty())
       manager.enableCrashReproducerGeneration(run.reproducer);
     if (run.timing)
-      manager.enableTiming();
+      manager.enableTiming(scope);
     phase.build(manager, options);
     if (failed(manager.run(module)) || failed(phase.verify(module)))
       return failure();

@@ -42,7 +42,7 @@ struct PhaseRun {
   size_t last = SIZE_MAX;      ///< Last phase to run, included.
   std::string dumpFolder = {}; ///< Write N.NAME.mlir after each phase.
   std::string reproducer = {}; ///< Where a failing pass leaves its input.
-  bool timing = false;         ///< Print the time of each pass.
+  bool timing = false;         ///< Print the time of each phase and pass.
   /// Called after each phase with its module.
   std::function<void(const Phase &, mlir::ModuleOp)> afterPhase = {};
 };

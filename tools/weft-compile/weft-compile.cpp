@@ -65,7 +65,7 @@ cl::opt<std::string> cudaPath(
     "cuda-path",
     cl::desc("CUDA installation whose NVRTC compiles for --target=cuda:... "
              "(default: as the dynamic linker finds it, $CUDA_HOME, "
-             "/usr/local/cuda)"),
+             "$CUDA_PATH, /usr/local/cuda)"),
     cl::value_desc("folder"), cl::cat(category));
 cl::opt<std::string> kernelCache(
     "kernel-cache",
@@ -88,7 +88,8 @@ cl::opt<std::string> dumpKernels(
     cl::desc("Write each CUDA kernel's source, PTX, cubin, report and a "
              "program that runs it alone into a folder"),
     cl::value_desc("folder"), cl::cat(category));
-cl::opt<bool> timing("timing", cl::desc("Print the time of each pass"),
+cl::opt<bool> timing("timing",
+                     cl::desc("Print the time of each phase and its passes"),
                      cl::cat(category));
 cl::opt<bool> remarks("remarks",
                       cl::desc("Say which optimisations were applied, which "
