@@ -13,10 +13,10 @@ SHAPE.weft for each shape, made by
 
 A case is sequences x context. Both sides have random bf16 weights and compute one
 token of each sequence per step; Weft's figure has everything from the ids of a
-step to the next ones, sampling on the host included, PyTorch's is the replay of a
-CUDA graph. Every run is listed; the order alternates between the two. "first" is
-the time from the start of Weft's process to its first token. With --compile the
-plans are made first, without a cache, and the time of that is printed.
+step to the next ones, sampling included, PyTorch's is the replay of a CUDA graph.
+Every run is listed; the order alternates between the two. "first" is the time from
+the start of Weft's process to its first token. With --compile the plans are made
+first, without a cache, and the time of that is printed.
 """
 
 import argparse

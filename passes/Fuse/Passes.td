@@ -74,8 +74,8 @@ def FormDispatches : Pass<"weft-form-dispatches"> {
       attention layer;
     * chains of row operations (embedding, normalisation, residual).
 
-    Reshapes and slices move into the dispatches that read them. Stands last in
-    the phase: what it has put into a dispatch, later passes see as one kernel.
+    Reshapes and slices move into the dispatches that read them. What it has put
+    into a dispatch, later passes see as one kernel.
 
     Conditions of joining a group:
 

@@ -9,7 +9,8 @@
 |*    WEFT_OK it has no effect, out parameters are set to NULL or zero, and   *|
 |*    weft_last_error() is a sentence that says what was found, what was      *|
 |*    expected and what to do. No exception leaves the library, and it        *|
-|*    never ends the process for bad input.                                   *|
+|*    never ends the process for bad input; but the values of tensors for     *|
+|*    weft_session_run are the caller's responsibility.                       *|
 |*  - Ownership: what a *_open or *_create function gives is freed with the   *|
 |*    matching *_close or *_destroy, which accept NULL. Strings and structs   *|
 |*    that point into a handle live as long as the handle.                    *|
@@ -131,7 +132,7 @@ WEFT_API weft_status weft_plan_open(const char *path,
 /** Closes a plan. Sessions of it stay valid; they keep what they need. */
 WEFT_API void weft_plan_close(weft_plan *plan);
 
-/** Model facts as JSON text (docs/artifact.md); "" for NULL. */
+/** Model facts as JSON text (docs/generation.md); "" for NULL. */
 WEFT_API const char *weft_plan_meta(const weft_plan *plan);
 
 /** Name of the entry with a number from 0; NULL past the last one. */
