@@ -62,6 +62,39 @@ public:
     return Status::ok();
   }
 
+  /// That each token lies in the rows of its sequence and, in a decoder, before
+  /// the end of it. The inputs are in their ranges.
+  Status checkSequences() const {
+    const TensorView *ids = find("sequence_ids");
+    const TensorView *starts = find("sequence_starts");
+    const TensorView *lengths = find("context_lengths");
+    const TensorView *positions = find("positions");
+    if (!ids || !starts)
+      return Status::ok();
+    const int64_t tokens = countElements(*ids);
+    for (int64_t i = 0; i < tokens; ++i) {
+      const int64_t id = read(*ids, i);
+      if (id + 1 >= countElements(*starts)) // Of a shape that will be refused.
+        continue;
+      const int64_t begin = read(*starts, id), end = read(*starts, id + 1);
+      if (i < begin || i >= end)
+        return fail("sequence_ids", id, i,
+                    "sequence_starts gives this sequence the tokens from " +
+                        std::to_string(begin) + " to before " +
+                        std::to_string(end));
+      if (!lengths || !positions || id >= countElements(*lengths) ||
+          i >= countElements(*positions))
+        continue;
+      if (const int64_t length = read(*lengths, id),
+          place = read(*positions, i);
+          place >= length)
+        return fail("positions", place, i,
+                    "context_lengths says that sequence " + std::to_string(id) +
+                        " has " + std::to_string(length) + " positions");
+    }
+    return Status::ok();
+  }
+
 private:
   const TensorView *find(std::string_view name) const {
     auto it = std::ranges::find(inputs, name, &Argument::name);
@@ -154,5 +187,7 @@ Status weft::rt::verifyEntryInputs(const Plan &plan, const Entry &entry,
   for (const Range &range : ranges)
     if (Status status = checker.check(range); !status)
       return status;
-  return checker.checkAscending("sequence_starts");
+  if (Status status = checker.checkAscending("sequence_starts"); !status)
+    return status;
+  return checker.checkSequences();
 }

@@ -17,7 +17,8 @@
 namespace weft::rt {
 
 /// Checks the values of the i32 inputs of the entries `step` and `encode`:
-/// each is in its range, and `sequence_starts` ascends. `cacheBlocks` is the
+/// each is in its range, `sequence_starts` ascends, and tokens lie in the rows
+/// and before the end of their sequence. `cacheBlocks` is the
 /// size of the session's cache. Other entries, and inputs that the session will
 /// refuse for their type or shape, are not looked at. Errors: InvalidArgument
 /// with the input, the value, its place and the range.

@@ -82,8 +82,9 @@ TEST_F(EntryInputs, EachHasItsRange) {
                {"adjustment_places", 3, -1, 9}};
   for (const auto &one : cases) {
     SCOPED_TRACE(one.name);
-    EXPECT_EQ(change(one.name, one.place, one.least), "");
-    EXPECT_EQ(change(one.name, one.place, one.most), "");
+    for (int32_t value : {one.least, one.most})
+      EXPECT_THAT(change(one.name, one.place, value),
+                  testing::Not(HasSubstr("; expected")));
     for (int32_t value : {one.least - 1, one.most + 1, INT_MIN, INT_MAX})
       EXPECT_THAT(
           change(one.name, one.place, value),
@@ -92,9 +93,19 @@ TEST_F(EntryInputs, EachHasItsRange) {
                          HasSubstr("element " + std::to_string(one.place))));
   }
   EXPECT_THAT(change("tokens", 1, 10), HasSubstr("expected 0 to 9"));
-  EXPECT_THAT(change("sequence_starts", 1, 5), "");
   EXPECT_THAT(change("sequence_starts", 0, 4),
               HasSubstr("expected at least the element before, 4"));
+}
+
+TEST_F(EntryInputs, TokensLieInTheirSequence) {
+  EXPECT_THAT(change("sequence_ids", 2, 1),
+              HasSubstr("input 'sequence_ids' has 1 as element 2; "
+                        "sequence_starts gives this sequence the tokens from 3 "
+                        "to before 5"));
+  EXPECT_THAT(change("sequence_starts", 2, 4), HasSubstr("has 1 as element 4"));
+  EXPECT_THAT(change("context_lengths", 0, 2),
+              HasSubstr("input 'positions' has 2 as element 2; context_lengths "
+                        "says that sequence 0 has 2 positions"));
 }
 
 TEST_F(EntryInputs, PositionsHaveAPlaceInTheTable) {
@@ -126,6 +137,9 @@ TEST_F(EntryInputs, OtherEntriesAndShapesAreLeftAlone) {
   EXPECT_TRUE(verify());
   plan.metaJson = R"({"format": 1, "vocab_size": 10, "context_length": 7})";
   inputs.clear();
+  set("sequence_ids", {7}, {1});
+  set("sequence_starts", {0}, {});
+  EXPECT_TRUE(verify()) << verify().getMessage();
   set("block_table", {5}, {});
   set("sampling_counts", {}, {0, 2});
   set("positions", {}, {-3});
