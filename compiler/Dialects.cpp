@@ -4,6 +4,7 @@
 
 #include "compiler/Reference.h"
 #include "dialects/Cuda/CudaDialect.h"
+#include "dialects/Onnx/OnnxDialect.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "dialects/Tile/TileDialect.h"
 #include "dialects/Weft/WeftDialect.h"
@@ -119,8 +120,8 @@ static void registerConversionToLlvm(DialectRegistry &registry) {
 }
 
 void weft::registerAllDialects(DialectRegistry &registry) {
-  registry.insert<WeftDialect, cuda::CudaDialect, plan::PlanDialect,
-                  tile::TileDialect>();
+  registry.insert<WeftDialect, cuda::CudaDialect, onnx::OnnxDialect,
+                  plan::PlanDialect, tile::TileDialect>();
   registry.insert<affine::AffineDialect, arith::ArithDialect,
                   bufferization::BufferizationDialect, cf::ControlFlowDialect,
                   func::FuncDialect, index::IndexDialect, linalg::LinalgDialect,

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -92,6 +93,20 @@ static Polynomial getArgumentDim(BlockArgument argument, int64_t dim) {
   return size ? *size : Polynomial::symbol("?");
 }
 
+/// What an index or a number says, if it is one of those that sizes are made
+/// of.
+static Polynomial getSizeValue(OpFoldResult size) {
+  if (auto number = getConstantIntValue(size))
+    return Polynomial(*number);
+  auto value = cast<Value>(size);
+  if (auto dim = value.getDefiningOp<tensor::DimOp>())
+    if (auto index = dim.getConstantIndex())
+      return getDimSize(dim.getSource(), *index);
+  if (auto symbolic = value.getDefiningOp<SizeOp>())
+    return *Polynomial::parse(symbolic.getSize());
+  return Polynomial::symbol("?");
+}
+
 Polynomial weft::getDimSize(Value value, int64_t dim) {
   while (true) {
     auto type = cast<RankedTensorType>(value.getType());
@@ -114,13 +129,11 @@ Polynomial weft::getDimSize(Value value, int64_t dim) {
     } else if (OpTrait::hasElementwiseMappableTraits(op)) {
       value = op->getOperand(0);
     } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
-      OpFoldResult size = slice.getMixedSizes()[dim];
-      auto dimOp = dyn_cast_if_present<tensor::DimOp>(
-          dyn_cast<Value>(size) ? cast<Value>(size).getDefiningOp() : nullptr);
-      if (!dimOp || !dimOp.getConstantIndex())
-        return Polynomial::symbol("?");
-      value = dimOp.getSource();
-      dim = *dimOp.getConstantIndex();
+      return getSizeValue(slice.getMixedSizes()[dim]);
+    } else if (auto empty = dyn_cast<tensor::EmptyOp>(op)) {
+      return getSizeValue(empty.getMixedSizes()[dim]);
+    } else if (auto style = dyn_cast<DestinationStyleOpInterface>(op)) {
+      value = style.getDpsInitOperand(number)->get();
     } else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
       unsigned sourceDim = expand.getCorrespondingSourceDim(dim);
       if (expand.getSrcType().getRank() == expand.getResultType().getRank() ||
@@ -128,7 +141,7 @@ Polynomial weft::getDimSize(Value value, int64_t dim) {
         value = expand.getSrc();
         dim = sourceDim;
       } else {
-        return Polynomial::symbol("?");
+        return getSizeValue(expand.getMixedOutputShape()[dim]);
       }
     } else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
       Polynomial product(1);

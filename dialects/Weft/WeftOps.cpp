@@ -487,6 +487,13 @@ LogicalResult SampleOp::verify() {
 // DispatchOp
 //===----------------------------------------------------------------------===//
 
+LogicalResult SizeOp::verify() {
+  if (!Polynomial::parse(getSize()))
+    return emitOpError("needs a sum of products of symbols, found '")
+           << getSize() << "'";
+  return success();
+}
+
 ParseResult DispatchOp::parse(OpAsmParser &parser, OperationState &result) {
   StringAttr label;
   SmallVector<OpAsmParser::Argument> arguments;

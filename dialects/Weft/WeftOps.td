@@ -73,6 +73,22 @@ def Weft_WeightOp : Weft_Op<"weight", [Pure]> {
   }];
 }
 
+def Weft_SizeOp : Weft_Op<"size", [Pure]> {
+  let summary = "a size that depends on symbols";
+  let description = [{
+    The value of a polynomial over the symbols of the entry point, for tensors
+    whose sizes are not those of an operand.
+
+    ```mlir
+    %n = weft.size "past + sequence"
+    ```
+  }];
+  let arguments = (ins StrAttr:$size);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$size attr-dict";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Rows, norms, linear layers
 //===----------------------------------------------------------------------===//

@@ -4,6 +4,7 @@
 
 #include "models/common/BuildModel.h"
 #include "tools/common/ExitCodes.h"
+#include "tools/common/Npy.h"
 #include "tools/common/Version.h"
 #include "tools/model/WriteText.h"
 
@@ -82,7 +83,11 @@ ModelOptions::ModelOptions(cl::OptionCategory &category)
                   cl::cat(category)),
       ignoreKeys("ignore-config-key",
                  cl::desc("A key of config.json to ignore (repeatable)"),
-                 cl::value_desc("key"), cl::cat(category)) {}
+                 cl::value_desc("key"), cl::cat(category)),
+      constants("constant",
+                cl::desc("Values of an input of an ONNX file, which then is "
+                         "none of the plan (repeatable)"),
+                cl::value_desc("name=file.npy"), cl::cat(category)) {}
 
 static std::optional<ElementType> parseType(llvm::StringRef name) {
   for (ElementType type :
@@ -117,6 +122,21 @@ llvm::Expected<CompileOptions> ModelOptions::getCompileOptions() const {
   return options;
 }
 
+/// Prints what an import found and writes it to the file `path` unless that is
+/// empty; false if it cannot be written.
+static bool writeReport(const ImportReport &report, llvm::StringRef tool,
+                        llvm::StringRef path) {
+  report.print(llvm::errs(), tool.str() + ": ");
+  if (path.empty())
+    return true;
+  std::string text;
+  llvm::raw_string_ostream(text) << report.toJson() << "\n";
+  rt::Status status = writeText(path, text);
+  if (!status)
+    reportDiagnosed(tool, status.getMessage());
+  return bool(status);
+}
+
 std::optional<ImportedModel>
 ModelOptions::import(llvm::StringRef tool, llvm::StringRef path,
                      llvm::StringRef reportFile) const {
@@ -128,16 +148,78 @@ ModelOptions::import(llvm::StringRef tool, llvm::StringRef path,
   std::optional<ImportedModel> model =
       synthesize.empty() ? importCheckpoint(path, options, report)
                          : synthesizeModel(synthesize, seed, options, report);
-  report.print(llvm::errs(), tool.str() + ": ");
-  if (reportFile.empty())
-    return model;
-  std::string text;
-  llvm::raw_string_ostream(text) << report.toJson() << "\n";
-  if (rt::Status status = writeText(reportFile, text); !status) {
-    reportDiagnosed(tool, status.getMessage());
+  if (!writeReport(report, tool, reportFile))
     return std::nullopt;
-  }
   return model;
+}
+
+bool ModelOptions::isOnnx(llvm::StringRef path) {
+  return path.ends_with(".onnx");
+}
+
+/// The type of an array in a file of an ONNX model.
+static OnnxType toOnnxType(rt::DType type) {
+  switch (type) {
+  case rt::DType::F32:
+    return OnnxType::Float;
+  case rt::DType::F16:
+    return OnnxType::Float16;
+  case rt::DType::BF16:
+    return OnnxType::BFloat16;
+  case rt::DType::F64:
+    return OnnxType::Double;
+  case rt::DType::I8:
+    return OnnxType::Int8;
+  case rt::DType::U8:
+    return OnnxType::UInt8;
+  case rt::DType::I16:
+    return OnnxType::Int16;
+  case rt::DType::I32:
+    return OnnxType::Int32;
+  case rt::DType::I64:
+    return OnnxType::Int64;
+  case rt::DType::Bool:
+    return OnnxType::Bool;
+  }
+  return OnnxType::Undefined;
+}
+
+/// Reads the arrays of --constant.
+static void readConstants(const cl::list<std::string> &given,
+                          OnnxImportOptions &options, ImportReport &report) {
+  for (const std::string &text : given) {
+    auto [name, path] = llvm::StringRef(text).split('=');
+    rt::Result<NpyArray> array = readNpy(path.str());
+    if (name.empty() || path.empty() || !array) {
+      report.unreadable("--constant " + text,
+                        llvm::createStringError(
+                            path.empty() ? "there is no '='"
+                                         : array.getStatus().getMessage()),
+                        "NAME=FILE.npy");
+      continue;
+    }
+    OnnxConstantInput &constant = options.constants[name];
+    constant.type = toOnnxType(array->dtype);
+    constant.shape.assign(array->shape.begin(), array->shape.end());
+    auto *bytes = reinterpret_cast<const uint8_t *>(array->data.data());
+    constant.bytes.assign(bytes, bytes + array->data.size());
+  }
+}
+
+std::optional<ImportedOnnx>
+ModelOptions::importOnnx(llvm::StringRef tool, llvm::StringRef path,
+                         mlir::MLIRContext &mlirContext,
+                         llvm::StringRef reportFile) const {
+  ImportReport report;
+  OnnxImportOptions options;
+  options.followLinks = followLinks;
+  readConstants(constants, options, report);
+  std::optional<ImportedOnnx> imported;
+  if (!report.hasErrors())
+    imported = weft::importOnnx(path, options, mlirContext, report);
+  if (!writeReport(report, tool, reportFile))
+    return std::nullopt;
+  return imported;
 }
 
 mlir::OwningOpRef<mlir::ModuleOp>

@@ -10,6 +10,7 @@
 
 #include "compiler/CompileOptions.h"
 #include "compiler/Import/HuggingFace/Import.h"
+#include "compiler/Import/Onnx/ImportOnnx.h"
 #include "compiler/Phases.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -46,7 +47,7 @@ public:
   llvm::cl::opt<bool> noFuse, batchInvariant;
   llvm::cl::opt<std::string> sampling;
   llvm::cl::opt<bool> followLinks;
-  llvm::cl::list<std::string> ignoreKeys;
+  llvm::cl::list<std::string> ignoreKeys, constants;
 
   /// What the options ask of the compiler; an error is a wrong command line.
   llvm::Expected<CompileOptions> getCompileOptions() const;
@@ -56,6 +57,15 @@ public:
   std::optional<ImportedModel> import(llvm::StringRef tool,
                                       llvm::StringRef path,
                                       llvm::StringRef report = "") const;
+
+  /// Whether a path is that of an ONNX file, by its name.
+  static bool isOnnx(llvm::StringRef path);
+
+  /// Reads the ONNX file at `path`; reports as import does.
+  std::optional<ImportedOnnx> importOnnx(llvm::StringRef tool,
+                                         llvm::StringRef path,
+                                         mlir::MLIRContext &context,
+                                         llvm::StringRef report = "") const;
 
   /// The model as it was imported, in the asked element type; `options` are
   /// those of getCompileOptions.

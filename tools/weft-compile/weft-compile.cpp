@@ -44,12 +44,12 @@ cl::opt<std::string> compileFrom(
     "compile-from",
     cl::desc("MODEL is the IR that --compile-to=PHASE wrote; go on after it"),
     cl::value_desc("phase"), cl::cat(category));
-cl::opt<std::string>
-    weightsFrom("weights",
-                cl::desc("Checkpoint folder for --compile-from; 'generated' "
-                         "with --synthesize: the plan holds no large weights, "
-                         "the runtime makes random ones when it is loaded"),
-                cl::value_desc("folder"), cl::cat(category));
+cl::opt<std::string> weightsFrom(
+    "weights",
+    cl::desc("Checkpoint folder or ONNX file for --compile-from; 'generated' "
+             "with --synthesize: the plan holds no large weights, "
+             "the runtime makes random ones when it is loaded"),
+    cl::value_desc("folder"), cl::cat(category));
 cl::opt<std::string>
     dumpPhases("dump-phases",
                cl::desc("Write N.PHASE.mlir after each phase into a folder"),
@@ -106,7 +106,7 @@ constexpr const char *overview =
     "  weft-compile --synthesize smollm2-135m --dtype bf16 -o smollm2.weft\n"
     "  weft-compile MODEL --compile-to=fuse -o fuse.mlir\n\n"
     "MODEL is a Hugging Face checkpoint folder (config.json, *.safetensors, "
-    "tokenizer files).\n"
+    "tokenizer files)\nor an ONNX file (FILE.onnx).\n"
     "Exit codes: 0 done, 1 an error that is explained, 2 wrong options, "
     "70 a bug in Weft.\n";
 
@@ -250,10 +250,16 @@ int run() {
     return tools::exitInternal;
 
   std::optional<ImportedModel> model;
+  std::optional<ImportedOnnx> onnx;
   OwningOpRef<ModuleOp> module;
   StringRef checkpoint =
       fromIr ? StringRef(weightsFrom) : StringRef(modelOptions.input);
-  if (!checkpoint.empty() || !modelOptions.synthesize.empty()) {
+  if (tools::ModelOptions::isOnnx(checkpoint)) {
+    onnx =
+        modelOptions.importOnnx(toolName, checkpoint, mlirContext, reportJson);
+    if (!onnx)
+      return tools::exitDiagnosed;
+  } else if (!checkpoint.empty() || !modelOptions.synthesize.empty()) {
     model = modelOptions.import(toolName, checkpoint, reportJson);
     if (!model)
       return tools::exitDiagnosed;
@@ -262,7 +268,7 @@ int run() {
         return code;
   }
   if (fromIr) {
-    if (!toIr && !model)
+    if (!toIr && !model && !onnx)
       return usage("--compile-from needs the checkpoint (--weights FOLDER or "
                    "--synthesize CONFIG) to write an artifact");
     llvm::sys::fs::file_status info;
@@ -278,6 +284,8 @@ int run() {
     module = parseSourceFile<ModuleOp>(sources, &mlirContext);
     if (!module)
       return tools::exitDiagnosed;
+  } else if (onnx) {
+    module = std::move(onnx->module);
   } else {
     module = modelOptions.build(mlirContext, *model, *options);
     if (!module)
@@ -305,7 +313,8 @@ int run() {
     artifact.generatedBytes = uint64_t(1) << 16;
     artifact.generatedSeed = modelOptions.seed;
   }
-  artifact.tokenizerFiles = model->tokenizerFiles;
+  if (model)
+    artifact.tokenizerFiles = model->tokenizerFiles;
   std::unique_ptr<tools::ProgressBar> progress;
   artifact.progress = [&](uint64_t total, uint64_t written) {
     if (written == 0)
@@ -314,8 +323,8 @@ int run() {
     else
       progress->advance(written);
   };
-  return failed(compileToArtifact(*module, *model->source, *options, phases,
-                                  artifact))
+  const WeightSource &weights = onnx ? *onnx->weights : *model->source;
+  return failed(compileToArtifact(*module, weights, *options, phases, artifact))
              ? compilationFailed(phases)
              : tools::exitOk;
 }

@@ -676,3 +676,11 @@ func.func @f(%x: tensor<4xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @size() {
+  // expected-error@+1 {{needs a sum of products of symbols, found 'n-1'}}
+  %n = weft.size "n-1"
+  return
+}

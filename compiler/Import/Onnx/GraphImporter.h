@@ -1,0 +1,105 @@
+//===- GraphImporter.h - From an ONNX graph to operations -------*- C++ -*-===//
+
+#ifndef WEFT_COMPILER_IMPORT_ONNX_GRAPHIMPORTER_H
+#define WEFT_COMPILER_IMPORT_ONNX_GRAPHIMPORTER_H
+
+#include "compiler/Import/Onnx/ImportOnnx.h"
+#include "compiler/Import/Onnx/OnnxFunctions.h"
+#include "compiler/Import/Onnx/OnnxWeights.h"
+#include "compiler/Import/Onnx/OperatorNode.h"
+#include "dialects/Onnx/OnnxDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+
+#include <map>
+
+namespace weft {
+
+/// Symbols and what they were found to be equal to.
+using SymbolEqualities = std::map<std::string, Polynomial>;
+
+/// Builds the entry point of a model. One object makes one attempt: if symbols
+/// turn out to be equal, the model is imported again with what is known then.
+class GraphImporter {
+public:
+  GraphImporter(const OnnxModel &model, const OnnxFunctions &functions,
+                OnnxWeights &weights, const OnnxImportOptions &options,
+                const SymbolEqualities &known, mlir::ModuleOp module,
+                ImportReport &report);
+
+  /// False if there was an error, which the report has, or a new equality.
+  bool run();
+
+  /// What was found of symbols in this attempt.
+  const SymbolEqualities &getEqualities() const { return equalities; }
+
+private:
+  /// Names of values where a node stands, and what belongs to a function.
+  struct Scope {
+    const Scope *parent = nullptr; ///< Of the graph around; null in a function.
+    llvm::StringMap<mlir::Value> values;
+    /// Initializers that nothing has read yet.
+    llvm::StringMap<const OnnxTensor *> initializers;
+    /// Attributes of the call, for those that refer to them.
+    const llvm::StringMap<const OnnxAttribute *> *attributes = nullptr;
+    const llvm::StringMap<int64_t> *opsets = nullptr;
+  };
+
+  // Structure.
+  bool checkOperators();
+  void collectUncovered(llvm::ArrayRef<OnnxNode> nodes);
+  bool importEntry();
+  bool addInput(const OnnxValueInfo &input, Scope &scope,
+                mlir::func::FuncOp function,
+                llvm::SmallVectorImpl<mlir::DictionaryAttr> &attributes);
+  bool importNodes(llvm::ArrayRef<OnnxNode> nodes, Scope &scope);
+  bool importNode(const OnnxNode &node, Scope &scope);
+  bool importCall(const OnnxNode &node, const OnnxFunction &function,
+                  Scope &scope);
+  bool importIf(const OnnxNode &node, Scope &scope);
+  std::optional<llvm::SmallVector<mlir::Value>>
+  importBranch(const OnnxNode &node, llvm::StringRef name, Scope &scope);
+  void addInitializers(const OnnxGraph &graph, Scope &scope);
+  mlir::Value lookup(llvm::StringRef name, const Scope &scope);
+  bool bind(const OnnxNode &node, llvm::ArrayRef<mlir::Value> results,
+            Scope &scope);
+
+  // Values.
+  mlir::Value makeConstant(mlir::DenseElementsAttr value);
+  mlir::Value importTensor(const OnnxTensor &tensor, llvm::StringRef name);
+  mlir::Value importConstant(const OnnxNode &node, const Scope &scope);
+  Polynomial toSize(const OnnxDim &dim, const llvm::Twine &fallback);
+  Polynomial substitute(const Polynomial &size) const;
+
+  // Operators.
+  bool importOperator(const OnnxNode &node, Scope &scope);
+  std::optional<std::string> findOperator(const OnnxNode &node) const;
+  const OnnxAttribute *resolve(const OnnxAttribute &attribute,
+                               const Scope &scope);
+  mlir::Attribute toAttribute(const OnnxAttribute &attribute,
+                              llvm::StringRef name);
+  /// The results; empty after an error.
+  llvm::SmallVector<mlir::Value> makeOperator(OperatorNode node);
+  void reportInference(const onnx::TypeInference &inference);
+  void fail(const llvm::Twine &found, const llvm::Twine &expected,
+            const llvm::Twine &advice = "");
+
+  const OnnxModel &model;
+  const OnnxFunctions &functions;
+  OnnxWeights &weights;
+  const OnnxImportOptions &options;
+  const SymbolEqualities &known;
+  mlir::ModuleOp module;
+  ImportReport &report;
+  mlir::OpBuilder builder;
+  onnx::SymbolicValues symbolic;
+  SymbolEqualities equalities;
+  std::string where; ///< The node that is being imported.
+  mlir::Block *entry = nullptr;
+  llvm::SmallVector<std::string> inputNames;
+};
+
+} // namespace weft
+
+#endif // WEFT_COMPILER_IMPORT_ONNX_GRAPHIMPORTER_H

@@ -1,0 +1,104 @@
+//===- ImportOnnx.cpp - An ONNX file as a whole ---------------------------===//
+
+#include "compiler/Import/Onnx/GraphImporter.h"
+#include "compiler/Import/Onnx/ReadOnnx.h"
+
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace weft;
+
+/// Versions of the format and of the operators of the standard that are known.
+static constexpr int64_t minIr = 3, maxIr = 14, minOpset = 7, maxOpset = 28;
+
+static void checkVersions(const OnnxModel &model, ImportReport &report) {
+  if (model.irVersion < minIr || model.irVersion > maxIr)
+    report.error("ir_version", Twine(model.irVersion),
+                 Twine(minIr) + " to " + Twine(maxIr),
+                 "export the model with another version of ONNX");
+  for (const OnnxOpset &opset : model.opsets)
+    if (opset.domain.empty() &&
+        (opset.version < minOpset || opset.version > maxOpset))
+      report.error("opset_import",
+                   "version " + Twine(opset.version) + " of ai.onnx",
+                   Twine(minOpset) + " to " + Twine(maxOpset),
+                   "export the model for another version");
+  for (StringRef name : model.graph.sparseInitializers)
+    report.error("initializer '" + name + "'", "a sparse tensor", "a dense one",
+                 "store it as a dense tensor");
+}
+
+/// Adds equalities of an attempt to those that are known.
+static void addEqualities(SymbolEqualities &known,
+                          const SymbolEqualities &found) {
+  for (const auto &[symbol, size] : found) {
+    for (auto &[other, value] : known) {
+      Polynomial result(0);
+      for (const auto &[monomial, coefficient] : value.getTerms()) {
+        Polynomial term(coefficient);
+        for (const std::string &name : monomial)
+          term = term * (name == symbol ? size : Polynomial::symbol(name));
+        result += term;
+      }
+      value = result;
+    }
+    known.insert_or_assign(symbol, size);
+    // One at a time: the next ones are found again with this one known.
+    break;
+  }
+}
+
+std::optional<ImportedOnnx> weft::importOnnx(StringRef path,
+                                             const OnnxImportOptions &options,
+                                             MLIRContext &context,
+                                             ImportReport &report) {
+  StringRef fileName = llvm::sys::path::filename(path);
+  std::string folderPath = llvm::sys::path::parent_path(path).str();
+  auto folder =
+      Folder::open(folderPath.empty() ? "." : folderPath, options.followLinks);
+  if (!folder) {
+    report.unreadable(path, folder.takeError(), "an ONNX file");
+    return std::nullopt;
+  }
+  // The file that the user names may be a link.
+  auto named = Folder::open(folder->getPath(), /*followLinks=*/true);
+  if (!named) {
+    report.unreadable(path, named.takeError(), "an ONNX file");
+    return std::nullopt;
+  }
+  auto file = named->map(fileName);
+  if (!file) {
+    report.unreadable(path, file.takeError(), "an ONNX file");
+    return std::nullopt;
+  }
+  auto weights =
+      std::make_unique<OnnxWeights>(std::move(*folder), std::move(*file));
+  std::optional<OnnxModel> model =
+      readOnnx(weights->getFile(), fileName, report);
+  if (!model)
+    return std::nullopt;
+  checkVersions(*model, report);
+  auto functions = OnnxFunctions::create(*model, OnnxLimits().parts, report);
+  if (!functions || report.hasErrors())
+    return std::nullopt;
+
+  SymbolEqualities known;
+  // Each attempt but the last one removes a symbol.
+  for (size_t attempt = 0; attempt < 256; ++attempt) {
+    weights->clear();
+    auto location = FileLineColLoc::get(&context, fileName, 0, 0);
+    OwningOpRef<ModuleOp> module = ModuleOp::create(location);
+    GraphImporter importer(*model, *functions, *weights, options, known,
+                           *module, report);
+    if (importer.run()) {
+      weights->finish();
+      return ImportedOnnx{std::move(module), std::move(weights)};
+    }
+    if (report.hasErrors())
+      return std::nullopt;
+    addEqualities(known, importer.getEqualities());
+  }
+  report.error(fileName, "sizes that depend on each other without end",
+               "names of sizes that agree");
+  return std::nullopt;
+}
