@@ -197,6 +197,21 @@ TEST_F(BadInput, TokensThatTheModelDoesNotHaveAreToldAbout) {
   EXPECT_EQ(run(output, "--prompt One --max-tokens 1").exitCode, 0);
 }
 
+// Linux allows them; JSON, in which the model's name stands, does not.
+TEST_F(BadInput, PathsThatAreNoText) {
+  reference::Scratch scratch("path\xff\xfe");
+  const fs::path checkpoint = scratch.path / "model\xff";
+  reference::writeRandomCheckpoint(checkpoint, {});
+  const fs::path output = scratch.path / "plan\xff.weft";
+  test::CommandResult result = compile(checkpoint, output);
+  EXPECT_EQ(result.exitCode, 0) << result.output;
+  EXPECT_EQ(run(output, "--ids '1 2' --max-tokens 1").exitCode, 0);
+  EXPECT_EQ(compile(scratch.path / "none\xff", output,
+                    "cd '" + scratch.path.string() + "'; ")
+                .exitCode,
+            1);
+}
+
 TEST_F(BadInput, MissingInputs) {
   reference::Scratch scratch("missing");
   fs::create_directories(scratch.path / "output");

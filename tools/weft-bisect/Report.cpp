@@ -159,7 +159,8 @@ void Report::printJson(llvm::raw_ostream &out) const {
   llvm::json::OStream json(out, 2);
   json.object([&] {
     json.attribute("model", model);
-    json.attribute("plan", plan);
+    // Paths can hold any bytes.
+    json.attribute("plan", llvm::json::fixUTF8(plan));
     json.attribute("same", isSame());
     json.attributeArray("ids", [&] {
       for (int32_t id : ids)
@@ -173,7 +174,7 @@ void Report::printJson(llvm::raw_ostream &out) const {
       json.attributeObject("first_command", [&] {
         printRow(json, firstBad->command, firstBad->row);
         if (!firstBad->savedTo.empty())
-          json.attribute("saved_to", firstBad->savedTo);
+          json.attribute("saved_to", llvm::json::fixUTF8(firstBad->savedTo));
       });
     if (firstChoice)
       json.attributeObject("first_choice", [&] {

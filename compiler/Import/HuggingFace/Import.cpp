@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
@@ -90,7 +91,8 @@ static std::string nameOf(StringRef path) {
   SmallString<128> full(path);
   sys::fs::make_absolute(full);
   sys::path::remove_dots(full, /*remove_dot_dot=*/true);
-  return sys::path::filename(full.str().rtrim('/')).str();
+  // Goes into JSON; a path can hold any bytes.
+  return json::fixUTF8(sys::path::filename(full.str().rtrim('/')));
 }
 
 std::vector<std::string> listCheckpointFiles(StringRef path) {
