@@ -81,7 +81,9 @@ static void buildKernel(OpPassManager &manager, const CompileOptions &options) {
   kernel::ChooseStreamSchedulesOptions streams;
   streams.batchInvariant = options.batchInvariant;
   manager.addPass(kernel::createChooseStreamSchedules(streams));
-  manager.addPass(kernel::createChooseFlashSchedules());
+  kernel::ChooseFlashSchedulesOptions flash;
+  flash.batchInvariant = options.batchInvariant;
+  manager.addPass(kernel::createChooseFlashSchedules(flash));
   manager.addPass(kernel::createPrefetchWeights());
   manager.addPass(kernel::createBuildTilePrograms());
   manager.addPass(createCanonicalizerPass());

@@ -165,8 +165,9 @@ def Tile_FlashScheduleAttr : AttrDef<Tile_Dialect, "FlashSchedule",
   let summary = "attention on tensor cores";
   let description = [{
     A work item is up to `rows` (token, query head) pairs of one sequence and key
-    head, which are at least the query heads of a key head. `key_warps` warps
-    divide each block of `keys` keys, of which `stages` are under way or in use.
+    head, which are at least the query heads of a key head. `row_warps` times
+    `key_warps` warps divide it: the rows, 16 each, and each block of `keys` keys,
+    of which `stages` are under way or in use.
     The blocks of keys are dealt out to `splits` states of each warp, block b to
     state b % `splits`. A warp's states are merged in ascending order, then the
     warps: what a row gives depends on its own keys only. A cluster of `cluster`
@@ -183,6 +184,7 @@ def Tile_FlashScheduleAttr : AttrDef<Tile_Dialect, "FlashSchedule",
     "int64_t":$most_rows,
     "int64_t":$rows, "int64_t":$keys, "int64_t":$key_warps,
     "int64_t":$stages, "int64_t":$splits, "int64_t":$cluster,
+    DefaultValuedParameter<"int64_t", "1">:$row_warps,
     DefaultValuedParameter<"bool", "false">:$early);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
@@ -201,15 +203,18 @@ def Tile_FlashScheduleAttr : AttrDef<Tile_Dialect, "FlashSchedule",
 
 def Tile_WarpTileAttr : AttrDef<Tile_Dialect, "WarpTile"> {
   let mnemonic = "warp_tile";
-  let summary = "encoding of a tile of 8 or 16 rows that warps hold";
+  let summary = "encoding of a tile that warps hold";
   let description = [{
     Each warp holds the tile as mma.sync gives and takes it. `#tile.warp_tile<4>`
     is a tile whose columns four warps divide. Of `#tile.warp_tile<1>` every warp
     has all columns: its own copy, or, of the state of a fold whose steps the
-    warps divide, what its part gives.
+    warps divide, what its part gives. With `#tile.warp_tile<1, rows = 4>` the
+    warps, or groups of them, have 16 rows each of a tile of 64. Otherwise it has
+    8 or 16 rows.
   }];
-  let parameters = (ins "int64_t":$column_warps);
-  let assemblyFormat = "`<` $column_warps `>`";
+  let parameters = (ins "int64_t":$column_warps,
+                        DefaultValuedParameter<"int64_t", "1">:$row_warps);
+  let assemblyFormat = "`<` $column_warps (`,` `rows` `=` $row_warps^)? `>`";
   let genVerifyDecl = 1;
 }
 

@@ -109,18 +109,19 @@ StreamScheduleAttr StreamScheduleAttr::withPrefetch(int64_t ranges,
              getStepWarps(), getResidentRows(), ranges, bytes, getLoadWarps());
 }
 
-LogicalResult
-FlashScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                          StringRef, int64_t mostRows, int64_t rows,
-                          int64_t keys, int64_t keyWarps, int64_t stages,
-                          int64_t splits, int64_t cluster, bool) {
+LogicalResult FlashScheduleAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, StringRef, int64_t mostRows,
+    int64_t rows, int64_t keys, int64_t keyWarps, int64_t stages,
+    int64_t splits, int64_t cluster, int64_t rowWarps, bool) {
   if (mostRows < 0)
     return emitError() << "a schedule is for a number of rows or, with 0, for "
                           "any, found "
                        << mostRows;
-  if (rows < 1 || rows > 16)
-    return emitError() << "a tile of attention has 1 to 16 rows, found "
-                       << rows;
+  if (rowWarps < 1 || rowWarps > 8)
+    return emitError() << "expected 1 to 8 row warps, found " << rowWarps;
+  if (rows < 1 || rows > 16 * rowWarps)
+    return emitError() << "a tile of attention has 1 to " << 16 * rowWarps
+                       << " rows, found " << rows;
   if (keyWarps < 1 || keyWarps > 8 || keys <= 0 || keys % (16 * keyWarps) != 0)
     return emitError()
            << "expected 1 to 8 key warps with 16 keys of a block or "
@@ -136,9 +137,12 @@ FlashScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 LogicalResult WarpTileAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   int64_t columnWarps) {
+                                   int64_t columnWarps, int64_t rowWarps) {
   if (columnWarps < 1)
     return emitError() << "columns are divided among 1 warp or more, found "
                        << columnWarps;
+  if (rowWarps < 1)
+    return emitError() << "rows are divided among 1 warp or more, found "
+                       << rowWarps;
   return success();
 }

@@ -38,9 +38,9 @@ public:
   FlashKernel(KernelBuilder &k, AttentionOp op,
               tile::FlashScheduleAttr schedule)
       : k(k), op(op), schedule(schedule), rows(schedule.getRows()),
-        tileRows(rows > 8 ? 16 : 8), size(op.getHeadSize()),
-        keys(schedule.getKeys()), group(op.getQueryHeads() / op.getKeyHeads()),
-        tokens(rows / group) {}
+        tileRows(rows > 8 ? 16 * schedule.getRowWarps() : 8),
+        size(op.getHeadSize()), keys(schedule.getKeys()),
+        group(op.getQueryHeads() / op.getKeyHeads()), tokens(rows / group) {}
 
   LogicalResult build() {
     int64_t keyHeads = op.getKeyHeads();
@@ -94,7 +94,8 @@ private:
                             int64_t columnWarps = 1) {
     return RankedTensorType::get(
         {tileRows, columns}, element,
-        tile::WarpTileAttr::get(element.getContext(), columnWarps));
+        tile::WarpTileAttr::get(element.getContext(), columnWarps,
+                                schedule.getRowWarps()));
   }
 
   Type f32() { return k.builder.getF32Type(); }
@@ -215,7 +216,7 @@ private:
   AttentionOp op;
   tile::FlashScheduleAttr schedule;
   int64_t rows;     ///< Of an item.
-  int64_t tileRows; ///< That tensor cores compute: 8 or 16.
+  int64_t tileRows; ///< That tensor cores compute.
   int64_t size, keys, group;
   int64_t tokens; ///< Of a tile.
   Value keyHead, sequence, length;

@@ -15,8 +15,8 @@ using namespace weft;
 
 namespace {
 
-/// Keys of a block and the warps that divide them.
-constexpr int64_t blockKeys = 64, keyWarps = 4;
+/// Keys of a block, and warps of a block of threads.
+constexpr int64_t blockKeys = 64, warps = 4;
 /// Rows that tensor cores compute at once, all or half of them.
 constexpr int64_t mostTileRows = 16, fewTileRows = 8;
 /// States that the keys of a row are dealt out to: the largest cluster that
@@ -24,16 +24,19 @@ constexpr int64_t mostTileRows = 16, fewTileRows = 8;
 constexpr int64_t splits = 8;
 constexpr int64_t mostStages = 4;
 constexpr int64_t mostHeadSize = 256;
-/// Largest head of which 16 rows never need more registers than there are.
+/// Largest head of which 16 rows leave registers for any mask.
 constexpr int64_t mostSafeHeadSize = 128;
 /// Rows up to which a step is thought to be decoding: tiles have the query
 /// heads of few tokens, which leaves registers and shared memory for more
-/// blocks.
-constexpr int64_t mostDecodingRows = 128;
+/// blocks. Of a prompt, warps divide the rows of larger tiles, so that keys are
+/// read less often; a decoding step would keep one warp busy then.
+constexpr int64_t mostDecodingRows = 128, mostDecodingRowsBesidePrompts = 256;
 
 /// What is chosen for all architectures of a dispatch.
 struct Variant {
-  int64_t mostRows, rows, splits, cluster;
+  int64_t mostRows, rows, splits, cluster, rowWarps = 1;
+
+  int64_t getKeyWarps() const { return warps / rowWarps; }
 };
 
 /// The attention of the dispatch if tensor cores can compute it, else null.
@@ -68,7 +71,7 @@ int64_t getSharedBytes(int64_t size, const Variant &variant, int64_t stages) {
   memory.columns = size;
   memory.addPart({}, size, blockKeys);
   memory.addPart({}, blockKeys, size);
-  memory.place(keyWarps, stages, variant.splits, variant.cluster);
+  memory.place(variant.getKeyWarps(), stages, variant.splits, variant.cluster);
   return memory.bytes;
 }
 
@@ -100,7 +103,8 @@ int64_t getSplits(int64_t size, const CudaArch &arch) {
 /// The largest clusters of which the blocks of as many rows as possible are at
 /// most one for each multiprocessor, then one block for an item.
 SmallVector<Variant> getVariants(AttentionOp attention,
-                                 ArrayRef<const CudaArch *> archs) {
+                                 ArrayRef<const CudaArch *> archs,
+                                 bool batchInvariant) {
   int64_t keyHeads = attention.getKeyHeads();
   int64_t group = attention.getQueryHeads() / keyHeads;
   SmallVector<Variant> variants;
@@ -117,14 +121,26 @@ SmallVector<Variant> getVariants(AttentionOp attention,
       before = std::max(before, rows);
     }
   }
+  // Rows of wide heads leave no registers for scores of all keys of a block.
+  bool dividesRows =
+      !batchInvariant && attention.getHeadSize() <= mostSafeHeadSize;
+  int64_t decoding =
+      dividesRows ? mostDecodingRowsBesidePrompts : mostDecodingRows;
   if (group <= fewTileRows)
-    variants.push_back({mostDecodingRows, fewTileRows, splits, 1});
-  variants.push_back({0, mostTileRows, splits, 1});
+    variants.push_back({decoding, fewTileRows, splits, 1});
+  else if (dividesRows)
+    variants.push_back({decoding, mostTileRows, splits, 1});
+  if (dividesRows)
+    variants.push_back({0, warps * mostTileRows, 1, 1, warps});
+  else
+    variants.push_back({0, mostTileRows, splits, 1});
   return variants;
 }
 
 /// What an architecture can have of a variant.
 Variant fit(Variant variant, int64_t size, const CudaArch &arch) {
+  if (variant.rowWarps > 1)
+    return variant;
   variant.splits = getSplits(size, arch);
   if (variant.splits == 1 || arch.maxCluster < splits)
     variant.cluster = 1;
@@ -138,7 +154,8 @@ Variant fit(Variant variant, int64_t size, const CudaArch &arch) {
 
 /// Whether two variants are the same but for the number of rows in all.
 bool isAlike(const Variant &a, const Variant &b) {
-  return a.rows == b.rows && a.splits == b.splits && a.cluster == b.cluster;
+  return a.rows == b.rows && a.splits == b.splits && a.cluster == b.cluster &&
+         a.rowWarps == b.rowWarps;
 }
 
 class ChooseFlashSchedules
@@ -169,7 +186,8 @@ private:
     }
     if (archs.empty())
       return;
-    SmallVector<Variant> variants = getVariants(attention, archs);
+    SmallVector<Variant> variants =
+        getVariants(attention, archs, batchInvariant);
     SmallVector<SmallVector<Variant>> choices;
     for (const Variant &variant : llvm::reverse(variants)) {
       auto fitted = llvm::map_to_vector(archs, [&](const CudaArch *arch) {
@@ -182,18 +200,21 @@ private:
     auto add = [&](const Variant &variant, const CudaArch &arch) {
       chosen.push_back(tile::FlashScheduleAttr::get(
           &getContext(), arch.name, variant.mostRows, variant.rows, blockKeys,
-          keyWarps, getStages(size, variant, arch), variant.splits,
-          variant.cluster, early && arch.hasDependentLaunch));
+          variant.getKeyWarps(), getStages(size, variant, arch), variant.splits,
+          variant.cluster, variant.rowWarps, early && arch.hasDependentLaunch));
     };
     for (ArrayRef<Variant> fitted : llvm::reverse(choices))
       for (auto [variant, arch] : llvm::zip_equal(fitted, archs))
         add(variant, *arch);
-    // 16 rows of a wide head leave few registers for what a mask or a cap
-    // needs.
-    int64_t group = attention.getQueryHeads() / attention.getKeyHeads();
-    if (size > mostSafeHeadSize && group <= fewTileRows)
-      for (auto [variant, arch] : llvm::zip_equal(choices.front(), archs))
-        add({0, fewTileRows, variant.splits, 1}, *arch);
+    // The largest tiles leave few registers for what a mask or a cap needs.
+    bool isDivided = choices.front().front().rowWarps > 1;
+    bool isFew =
+        attention.getQueryHeads() / attention.getKeyHeads() <= fewTileRows;
+    if (isDivided || (size > mostSafeHeadSize && isFew))
+      for (const CudaArch *arch : archs)
+        add(fit({0, isDivided ? mostTileRows : fewTileRows, splits, 1}, size,
+                *arch),
+            *arch);
     dispatch->setAttr("schedules", ArrayAttr::get(&getContext(), chosen));
   }
 };

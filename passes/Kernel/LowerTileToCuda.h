@@ -145,6 +145,8 @@ bool isOnWarpTiles(mlir::Operation *op);
 /// Where a thread stands, i32: lane = 4 * group + inGroup.
 struct LanePosition {
   mlir::Value warp, lane, group, inGroup;
+  /// In a kernel with a #tile.flash_schedule: the warp's part of rows and keys.
+  mlir::Value rowWarp, keyWarp;
 };
 
 /// A fold with merge softmax whose state warps hold, and what it needs.

@@ -139,13 +139,15 @@ void CudaTileEmitter::forStateRows(
     ValueRange state, Value number_,
     function_ref<void(int64_t half, Value start)> body) {
   const LanePosition &place = lanePosition();
-  Value mine =
-      add(stateStart(number_, place.warp),
-          add(mul(place.group, flash->statePitch), mul(place.inGroup, 2)));
   int64_t halves = cast<VectorType>(state[0].getType()).getNumElements();
+  Value first = add(place.group, mul(place.rowWarp, 8 * halves));
+  Value mine = add(stateStart(number_, place.keyWarp),
+                   add(mul(first, flash->statePitch), mul(place.inGroup, 2)));
   for (int64_t half = 0; half < halves; ++half) {
-    Value row = add(place.group, number(8 * half));
-    bool isPartial = 8 * (half + 1) > flash->rows;
+    Value row = add(first, number(8 * half));
+    auto schedule = cast<FlashScheduleAttr>(kernel.getScheduleAttr());
+    int64_t before = 8 * halves * (schedule.getRowWarps() - 1);
+    bool isPartial = before + 8 * (half + 1) > flash->rows;
     guarded(isPartial ? less(row, number(flash->rows)) : Value(), [&] {
       body(half, add(mine, number(8 * half * flash->statePitch)));
     });

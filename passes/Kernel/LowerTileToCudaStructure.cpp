@@ -26,7 +26,8 @@ CudaTileEmitter::CudaTileEmitter(ImplicitLocOpBuilder &builder, KernelOp kernel,
   }
   if (auto schedule =
           dyn_cast_or_null<FlashScheduleAttr>(kernel.getScheduleAttr())) {
-    threads = blockThreads = 32 * schedule.getKeyWarps();
+    threads = blockThreads =
+        32 * schedule.getRowWarps() * schedule.getKeyWarps();
     clusterSize = schedule.getCluster();
   }
 }

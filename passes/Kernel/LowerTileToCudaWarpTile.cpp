@@ -1,10 +1,11 @@
 //===- LowerTileToCudaWarpTile.cpp - Tiles that warps hold ----------------===//
 //
-// A tile with the encoding #tile.warp_tile has 16 rows and is held as mma.sync
-// gives it: with g = lane / 4 and t = lane % 4, registers 4n .. 4n + 3 are the
-// elements (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1) of the warp's
-// n-th 8 columns. A tile of one column has a register for row g and one for g
-// + 8. Of a tile of 8 rows the registers of rows g are there only; a
+// Of a tile with the encoding #tile.warp_tile a warp has 16 rows, which it
+// holds as mma.sync gives them: with g = lane / 4 and t = lane % 4, registers
+// 4n .. 4n + 3 are the elements (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t +
+// 1) of the warp's n-th 8 columns. A tile of one column has a register for row
+// g and one for g
+// + 8. Where the warp has 8 rows the registers of rows g are there only; a
 // multiplication gets zeros for the others. Elements of 16 bits are packed in
 // pairs, which makes the tile the left-hand operand of the next multiplication.
 //
@@ -44,8 +45,13 @@ static int64_t getRows(Type type) {
   return cast<RankedTensorType>(type).getDimSize(0);
 }
 
+/// Rows of a warp.
+static int64_t getWarpRows(Type type) {
+  return getRows(type) / getWarpTile(type).getRowWarps();
+}
+
 /// Rows of a tile that a thread has elements of: g, or g and g + 8.
-static int64_t getHalves(Type type) { return getRows(type) / 8; }
+static int64_t getHalves(Type type) { return getWarpRows(type) / 8; }
 
 static int64_t getRegisters(Type type) {
   int64_t columns = getWarpColumns(type);
@@ -76,6 +82,17 @@ const LanePosition &CudaTileEmitter::lanePosition() {
   lanes.warp = arith::DivUIOp::create(b, thread, number(32));
   lanes.group = arith::DivUIOp::create(b, lanes.lane, number(4));
   lanes.inGroup = arith::AndIOp::create(b, lanes.lane, number(3));
+  if (auto flashSchedule =
+          dyn_cast_or_null<FlashScheduleAttr>(kernel.getScheduleAttr())) {
+    int64_t keyWarps = flashSchedule.getKeyWarps();
+    lanes.rowWarp =
+        flashSchedule.getRowWarps() == 1
+            ? number(0)
+            : b.createOrFold<arith::DivUIOp>(lanes.warp, number(keyWarps));
+    lanes.keyWarp = flashSchedule.getRowWarps() == 1
+                        ? lanes.warp
+                        : modulo(lanes.warp, keyWarps);
+  }
   return lanes;
 }
 
@@ -84,14 +101,15 @@ const LanePosition &CudaTileEmitter::lanePosition() {
 Value CudaTileEmitter::warpPart(int64_t columnWarps, int64_t size) {
   if (columnWarps == 1)
     return number(0);
-  return mul(lanePosition().warp, size / columnWarps);
+  return mul(lanePosition().keyWarp, size / columnWarps);
 }
 
 /// Row and column of a register, i32.
 std::pair<Value, Value> CudaTileEmitter::warpElement(RankedTensorType type,
                                                      int64_t reg) {
   const LanePosition &place = lanePosition();
-  Value row = add(place.group, number(8 * getHalf(type, reg)));
+  Value row = add(add(place.group, number(8 * getHalf(type, reg))),
+                  mul(place.rowWarp, getWarpRows(type)));
   if (getWarpColumns(type) == 1)
     return {row, number(0)};
   int64_t inTile = 2 * getHalves(type);
@@ -104,12 +122,20 @@ std::pair<Value, Value> CudaTileEmitter::warpElement(RankedTensorType type,
 LogicalResult CudaTileEmitter::emitOnWarpTiles(Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   int64_t divisor = 16 * getWarpTile(type).getColumnWarps();
-  if (type.getRank() != 2 ||
-      (type.getDimSize(0) != 8 && type.getDimSize(0) != 16) ||
+  int64_t rowWarps = getWarpTile(type).getRowWarps();
+  auto schedule = dyn_cast_or_null<FlashScheduleAttr>(kernel.getScheduleAttr());
+  if (!schedule || rowWarps != schedule.getRowWarps())
+    return op->emitError("divides rows among ")
+           << rowWarps << " warps, but the kernel has no #tile.flash_schedule "
+           << "with so many row warps";
+  bool hasRows = type.getDimSize(0) == 16 * rowWarps ||
+                 (rowWarps == 1 && type.getDimSize(0) == 8);
+  if (type.getRank() != 2 || !hasRows ||
       (type.getDimSize(1) != 1 && type.getDimSize(1) % divisor != 0))
-    return op->emitError(
-               "expected 8 or 16 rows of one column or a multiple of ")
-           << divisor << ", found a tile of type " << type;
+    return op->emitError("expected ")
+           << (rowWarps == 1 ? "8 or " : "") << 16 * rowWarps
+           << " rows of one column or a multiple of " << divisor
+           << ", found a tile of type " << type;
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](MmaOp mma) { return emitWarpMma(mma); })
       .Case([&](math::FmaOp sum) { return emitWarpFma(sum); })

@@ -79,12 +79,15 @@ def ChooseFlashSchedules : Pass<"weft-choose-flash-schedules"> {
     schedules that work for every shape. Where an architecture has clusters of 8
     blocks there are some for few rows, in which 8, 4 or 2 blocks divide the keys
     of a work item: as many as make at most one block for each multiprocessor.
-    For more rows a block has all keys of an item, of few tokens up to 128 rows,
-    as in decoding, and of more beyond, as in prompts. All compute the same in
-    the same order, so the rows of a step do not change what a row gives. Where
+    For more rows a block has all keys of an item, of few tokens up to 256 rows,
+    as in decoding. These compute the same in the same order, so the rows of a
+    step do not change what a row gives. Beyond, as in prompts, a block has 64
+    rows, which its warps divide instead of the keys: another order. With
+    `batch-invariant`, or heads above 128, there are 16 rows, beyond 128, in the
+    order of all others. Where
     an architecture has no room to merge the splits of wide heads, there is one
-    split and no cluster. For tiles of 16 rows of heads above 128, which may
-    need too many registers, there is an alternative of 8.
+    split and no cluster. The largest tiles, of 64 rows or of 16 of heads above
+    128, may need too many registers: 16 or 8 rows are an alternative.
 
     Stands behind `weft-choose-schedules`, which says the architectures.
 
@@ -102,7 +105,9 @@ def ChooseFlashSchedules : Pass<"weft-choose-flash-schedules"> {
   let options = [
     Option<"early", "early", "bool", "true",
            "Look up keys and values, and copy those of earlier steps, before the "
-           "kernels ahead are done, where an architecture starts kernels early.">
+           "kernels ahead are done, where an architecture starts kernels early.">,
+    Option<"batchInvariant", "batch-invariant", "bool", "false",
+           "Compute a row in the same order whatever rows are beside it.">
   ];
   let dependentDialects = ["::weft::tile::TileDialect"];
 }

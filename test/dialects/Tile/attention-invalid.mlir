@@ -68,3 +68,18 @@ func.func @f(%m: tensor<16x1xf32>, %o: tensor<16x128xf32>) {
 
 // expected-error @below {{columns are divided among 1 warp or more, found 0}}
 func.func private @f(tensor<16x64xf32, #tile.warp_tile<0>>)
+
+// -----
+
+// expected-error @below {{rows are divided among 1 warp or more, found 0}}
+func.func private @f(tensor<16x64xf32, #tile.warp_tile<1, rows = 0>>)
+
+// -----
+
+// expected-error @below {{expected 1 to 8 row warps, found 9}}
+#s = #tile.flash_schedule<level = "sm_90a", most_rows = 0, rows = 16, keys = 64, key_warps = 1, stages = 2, splits = 1, cluster = 1, row_warps = 9>
+
+// -----
+
+// expected-error @below {{a tile of attention has 1 to 64 rows, found 65}}
+#s = #tile.flash_schedule<level = "sm_90a", most_rows = 0, rows = 65, keys = 64, key_warps = 1, stages = 2, splits = 1, cluster = 1, row_warps = 4>

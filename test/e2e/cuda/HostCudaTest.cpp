@@ -157,7 +157,8 @@ reference::RandomOptions makeAttention(const std::string &family,
   return options;
 }
 
-// Over more blocks of keys than there are splits.
+// Over more blocks of keys than there are splits, in a step with tiles of 64
+// rows.
 TEST(HostCudaAttention, TensorCoresEqualTheReference) {
   for (const char *family : {"llama", "gemma2"}) {
     SCOPED_TRACE(family);
@@ -169,7 +170,7 @@ TEST(HostCudaAttention, TensorCoresEqualTheReference) {
         load(name, plans().getCheckpoint(name), settings);
     EXPECT_TRUE(std::ranges::any_of(
         program->getPlan().kernels, [](const rt::Kernel &kernel) {
-          return kernel.schedule.find("flash_schedule") != std::string::npos;
+          return kernel.schedule.find("row_warps = 4") != std::string::npos;
         }));
     PlanModel model(program);
     auto reference = reference::Transformer::load(plans().getCheckpoint(name));
@@ -178,6 +179,21 @@ TEST(HostCudaAttention, TensorCoresEqualTheReference) {
                             model.asRunModel()),
               2e-2);
   }
+}
+
+// Tiles begin with their sequence and end with it, so its rows are the same
+// bits whatever else is in the step.
+TEST(HostCudaAttention, TilesOfManyRowsDoNotDependOnOtherSequences) {
+  CompileSettings settings;
+  settings.cudaArchs = {"sm_80"};
+  plans().compile("llama-attention", makeAttention("llama"), settings);
+  std::shared_ptr<rt::Program> program = load(
+      "llama-attention", plans().getCheckpoint("llama-attention"), settings);
+  const int64_t lengths[] = {7, 270};
+  std::vector<std::vector<int32_t>> prompts = randomPrompts(lengths, 320, 23);
+  PlanModel alone(program), together(program, {.sequences = 2});
+  EXPECT_EQ(together.computeLogits(prompts)[1].values,
+            alone.computeLogits(prompts[1]).values);
 }
 
 struct VariantsCase {
@@ -198,6 +214,7 @@ TEST_P(HostCudaVariants, GiveTheSameBits) {
   const reference::RandomOptions model = makeAttention(family, headSize);
   CompileSettings settings;
   settings.cudaArchs = {"sm_90a"};
+  settings.batchInvariant = true;
   std::string name =
       std::string(family) + std::to_string(headSize) + "-variants";
   std::shared_ptr<HostKernels> kernels;

@@ -30,21 +30,22 @@
 //       CHECK:   %[[O:.*]] = tile.share_softmax %[[S]]#0, %[[S]]#1, %[[S]]#2 : {{.*}} -> tensor<4x4xf32>
 //       CHECK:   tile.store_heads %{{.*}}, %{{.*}}[%[[TOKEN]], %{{.*}}] rows %[[COUNT]] heads 4 size 32 : tensor<4x4xf16>, memref<?x256xf16>
 
-// For many rows the first token of a tile of 16 / 4 tokens of its sequence
-// computes the tile.
+// For many rows the first token of a tile of 64 / 4 tokens of its sequence
+// computes the tile, of which each warp has 16 rows.
 
 // CHECK-LABEL: tile.program @attention_5
-//       CHECK: most_rows = 0, rows = 16, {{.*}} cluster = 1, early = true>
-//       CHECK: %[[FIRST:.*]] = arith.remui %{{.*}}, %c4
+//       CHECK: most_rows = 0, rows = 64, {{.*}} row_warps = 4, early = true>
+//       CHECK: %[[FIRST:.*]] = arith.remui %{{.*}}, %c16
 //       CHECK: %[[IS:.*]] = arith.cmpi eq, %[[FIRST]], %c0
 //       CHECK: scf.if %[[IS]] {
 //       CHECK:   tile.wait_dependency settled
-//       CHECK:   tile.share_softmax {{.*}} -> tensor<16x32xf32>
+//       CHECK:   tile.mma tensor %{{.*}} : tensor<64x32xf16, #tile.warp_tile<1, rows = 4>>, tensor<32x64xf16>, tensor<64x64xf32, #tile.warp_tile<1, rows = 4>>
+//       CHECK:   tile.share_softmax {{.*}} -> tensor<64x32xf32>
 //       CHECK: } else {
 //  CHECK-NEXT:   tile.wait_dependency{{$}}
 
 // CHECK-LABEL: func.func @attention
-//       CHECK: tile.launch @attention_5 {{.*}} variants = [#tile.variant<@attention_1, 8>, #tile.variant<@attention_2, 16>, #tile.variant<@attention_3, 33>, #tile.variant<@attention_4, 128>]
+//       CHECK: tile.launch @attention_5 {{.*}} variants = [#tile.variant<@attention_1, 8>, #tile.variant<@attention_2, 16>, #tile.variant<@attention_3, 33>, #tile.variant<@attention_4, 256>]
 func.func @attention(%q: tensor<?x8x32xf16> {weft.name = "q", weft.symbols = ["tokens"]}, %k: tensor<?x2x32x64xf16>, %v: tensor<?x2x64x32xf16>,
     %p: tensor<?xi32>, %ids: tensor<?xi32>, %starts: tensor<?xi32>, %lengths: tensor<?xi32>, %table: tensor<?x?xi32>) -> tensor<?x8x32xf16> {
   %0 = weft.dispatch "attention" (%a = %q : tensor<?x8x32xf16>, %b = %k : tensor<?x2x32x64xf16>, %c = %v : tensor<?x2x64x32xf16>,

@@ -2,6 +2,7 @@
 // RUN: weft-opt %s --weft-choose-schedules=levels=sm_80,sm_90a --weft-choose-flash-schedules --split-input-file | FileCheck %s --check-prefix=BOTH
 // RUN: weft-opt %s --weft-choose-schedules=levels=sm_86 --weft-choose-flash-schedules --split-input-file | FileCheck %s --check-prefix=SMALL
 // RUN: weft-opt %s --weft-choose-schedules=levels=sm_90a --weft-choose-flash-schedules=early=false --split-input-file | FileCheck %s --check-prefix=LATE
+// RUN: weft-opt %s --weft-choose-schedules=levels=sm_90a --weft-choose-flash-schedules=batch-invariant --split-input-file | FileCheck %s --check-prefix=BATCH
 // RUN: weft-opt %s --weft-choose-schedules=levels=x86-64-v3 --weft-choose-flash-schedules --split-input-file | FileCheck %s --check-prefix=CPU
 
 // A cluster divides the keys where there are few tokens: with 8 key heads 8
@@ -13,18 +14,27 @@
 //       CHECK: schedules = [#tile.flash_schedule<level = "sm_90a", most_rows = 2, rows = 4, keys = 64, key_warps = 4, stages = 4, splits = 8, cluster = 8, early = true>,
 //  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 4, rows = 4, keys = 64, key_warps = 4, stages = 4, splits = 8, cluster = 4, early = true>,
 //  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 8, rows = 4, keys = 64, key_warps = 4, stages = 4, splits = 8, cluster = 2, early = true>,
-//  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 128, rows = 8, keys = 64, key_warps = 4, stages = 3, splits = 8, cluster = 1, early = true>,
+//  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 256, rows = 8, keys = 64, key_warps = 4, stages = 3, splits = 8, cluster = 1, early = true>,
+//  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 0, rows = 64, keys = 64, key_warps = 1, stages = 3, splits = 1, cluster = 1, row_warps = 4, early = true>,
 //  CHECK-SAME:              #tile.flash_schedule<level = "sm_90a", most_rows = 0, rows = 16, keys = 64, key_warps = 4, stages = 3, splits = 8, cluster = 1, early = true>]
+
+// With one order for any number of rows no warps divide them.
+
+// BATCH-LABEL: func @attention
+//       BATCH: most_rows = 8, rows = 4, keys = 64, key_warps = 4, stages = 4, splits = 8, cluster = 2, early = true>,
+//  BATCH-SAME: most_rows = 128, rows = 8, keys = 64, key_warps = 4, stages = 3, splits = 8, cluster = 1, early = true>,
+//  BATCH-SAME: most_rows = 0, rows = 16, keys = 64, key_warps = 4, stages = 3, splits = 8, cluster = 1, early = true>]
 
 // BOTH-LABEL: func @attention
 //       BOTH: level = "sm_80", most_rows = 2, rows = 4, {{.*}} cluster = 1>, #tile.flash_schedule<level = "sm_90a", most_rows = 2, {{.*}} cluster = 8, early = true>,
-//  BOTH-SAME: level = "sm_80", most_rows = 0, {{.*}} cluster = 1>, #tile.flash_schedule<level = "sm_90a", most_rows = 0, {{.*}} cluster = 1, early = true>]
+//  BOTH-SAME: level = "sm_80", most_rows = 0, {{.*}} row_warps = 4>, #tile.flash_schedule<level = "sm_90a", most_rows = 0, {{.*}} row_warps = 4, early = true>,
 
 //  LATE-LABEL: func @attention
 //    LATE-NOT: early
 
 // SMALL-LABEL: func @attention
-//       SMALL: schedules = [#tile.flash_schedule<level = "sm_86", most_rows = 128, rows = 8, {{.*}} stages = 2, splits = 8, cluster = 1>,
+//       SMALL: schedules = [#tile.flash_schedule<level = "sm_86", most_rows = 256, rows = 8, {{.*}} stages = 2, splits = 8, cluster = 1>,
+//  SMALL-SAME:              #tile.flash_schedule<level = "sm_86", most_rows = 0, rows = 64, {{.*}} stages = 2, splits = 1, cluster = 1, row_warps = 4>,
 //  SMALL-SAME:              #tile.flash_schedule<level = "sm_86", most_rows = 0, rows = 16, {{.*}} stages = 2, splits = 8, cluster = 1>]
 
 // CPU-LABEL: func @attention

@@ -208,3 +208,15 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
     tile.return
   }
 }
+
+// -----
+
+#s = #tile.flash_schedule<level = "sm_90a", most_rows = 0, rows = 16, keys = 64, key_warps = 4, stages = 2, splits = 8, cluster = 1>
+tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @a level "sm_90a" (%q: memref<8x64xf32>) symbols () item (%i) attributes {schedule = #s} {
+    %zero = arith.constant 0 : i32
+    // expected-error @below {{divides rows among 4 warps, but the kernel has no #tile.flash_schedule with so many row warps}}
+    %t = tile.iota %zero dim 0 : tensor<64x64xi32, #tile.warp_tile<1, rows = 4>>
+    tile.return
+  }
+}

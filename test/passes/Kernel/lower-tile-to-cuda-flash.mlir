@@ -59,16 +59,26 @@
 //       CHECK:       cuda.store %{{.*}} : vector<2xf32>, <f32, shared>
 //       CHECK:       scf.yield
 
-// Any number of rows: one block takes the 8 splits one after the other and
-// merges them in registers.
+// More rows: one block takes the 8 splits one after the other and merges them in
+// registers.
 
-// CHECK-LABEL: cuda.kernel @attention_5 arch "sm_90a" threads 128 shared
+// CHECK-LABEL: cuda.kernel @attention_4 arch "sm_90a" threads 128 shared
 //   CHECK-NOT:   cluster
 //       CHECK:   scf.for
-//       CHECK:     scf.if %{{.*}} -> (vector<2xf32>, vector<2xf32>, vector<8xf32>, vector<2xf32>, vector<2xf32>, vector<8xf32>) {
+//       CHECK:     scf.if %{{.*}} -> (vector<1xf32>, vector<1xf32>, vector<4xf32>, vector<1xf32>, vector<1xf32>, vector<4xf32>) {
 //       CHECK:       cuda.exp2
 //       CHECK:       math.fma
 //       CHECK:       scf.yield
+
+// Any number of rows: a warp has 16 of 64 rows and all keys of a step. There is
+// nothing to merge.
+
+// CHECK-LABEL: cuda.kernel @attention_5 arch "sm_90a" threads 128 shared
+//   CHECK-NOT:   cluster
+//       CHECK:   scf.for {{.*}} -> (vector<2xf32>, vector<2xf32>, vector<8xf32>,
+//   CHECK-NOT:     scf.if %{{.*}} -> (
+//       CHECK:     cuda.exp2 %{{.*}} : vector<32xf32>
+//       CHECK:     scf.yield
 func.func @attention(%q: tensor<?x6x16xbf16> {weft.name = "q", weft.symbols = ["tokens"]}, %k: tensor<?x2x16x64xbf16>, %v: tensor<?x2x64x16xbf16>,
     %p: tensor<?xi32>, %ids: tensor<?xi32>, %starts: tensor<?xi32>, %lengths: tensor<?xi32>, %table: tensor<?x?xi32>) -> tensor<?x6x16xbf16> {
   %0 = weft.dispatch "attention" (%a = %q : tensor<?x6x16xbf16>, %b = %k : tensor<?x2x16x64xbf16>, %c = %v : tensor<?x2x64x16xbf16>,
