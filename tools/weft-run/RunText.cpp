@@ -232,9 +232,10 @@ Status weft::runText(const TextOptions &options) {
   if (!prompt)
     return prompt.getStatus();
   if (prompt->ids.empty())
-    return Status::invalid("the prompt is empty and the tokenizer adds no "
-                           "beginning-of-sequence token; give --prompt some "
-                           "text or --ids at least one id");
+    return Status::invalid(
+        options.ids ? "the prompt is empty; give --ids at least one id"
+                    : "the prompt is empty and the tokenizer adds no "
+                      "beginning-of-sequence token; give --prompt some text");
   GenerationSessionOptions sizes;
   sizes.contextLength = chooseContext(options, (*model)->getMeta(), *prompt);
   sizes.tokensPerStep = options.tokensPerStep;
