@@ -265,18 +265,48 @@ LogicalResult CopyAsyncOp::verify() {
   return success();
 }
 
+/// What only architectures have whose name says that they have no successors.
+static LogicalResult verifySpecificArch(Operation *op) {
+  auto kernel = op->getParentOfType<KernelOp>();
+  if (kernel && (*getArchNumber(kernel.getArch()) < 90 ||
+                 !kernel.getArch().ends_with("a")))
+    return op->emitOpError("needs an architecture such as sm_90a; the kernel "
+                           "is for ")
+           << kernel.getArch();
+  return success();
+}
+
 LogicalResult SetRegistersOp::verify() {
   if (getCount() < 24 || getCount() > 256 || getCount() % 8 != 0)
     return emitOpError("needs a multiple of 8 from 24 to 256, found ")
            << getCount();
-  // Only architectures whose name says that they have no successors.
-  auto kernel = (*this)->getParentOfType<KernelOp>();
-  if (kernel && (*getArchNumber(kernel.getArch()) < 90 ||
-                 !kernel.getArch().ends_with("a")))
-    return emitOpError("needs an architecture such as sm_90a; the kernel is "
-                       "for ")
-           << kernel.getArch();
+  return verifySpecificArch(*this);
+}
+
+LogicalResult
+WarpgroupArriveOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                    Adaptor adaptor,
+                                    SmallVectorImpl<Type> &types) {
+  llvm::append_range(types, adaptor.getInputs().getTypes());
   return success();
+}
+
+LogicalResult WarpgroupWaitOp::inferReturnTypes(MLIRContext *,
+                                                std::optional<Location>,
+                                                Adaptor adaptor,
+                                                SmallVectorImpl<Type> &types) {
+  llvm::append_range(types, adaptor.getInputs().getTypes());
+  return success();
+}
+
+LogicalResult WarpgroupMmaOp::verify() {
+  // Counted in 16 bytes, in 14 bits of a descriptor.
+  for (uint64_t stride : {getKStride(), getColumnStride()})
+    if (stride % 8 != 0 || stride == 0 || stride >= 8 << 14)
+      return emitOpError("needs strides of 8 to 131064 elements, a multiple of "
+                         "8, found ")
+             << stride;
+  return verifySpecificArch(*this);
 }
 
 #define GET_OP_CLASSES

@@ -495,6 +495,74 @@ def Cuda_MmaOp : Cuda_Op<"mma", [Pure]> {
   let assemblyFormat = "$element $lhs `,` $rhs `,` $accumulator attr-dict";
 }
 
+def Cuda_WarpgroupSum : VectorOfLengthAndType<[4, 8, 16, 32], [F32]>;
+
+def Cuda_WarpgroupArriveOp : Cuda_Op<"warpgroup_arrive", [InferTypeOpAdaptor]> {
+  let summary = "gives registers to the multiplications of a warpgroup";
+  let description = [{
+    `wgmma.fence`: sums and left-hand fragments that the following
+    `cuda.warpgroup_mma` use, as they are then; none may be computed between here
+    and `cuda.warpgroup_wait`.
+
+    ```mlir
+    %held:2 = cuda.warpgroup_arrive %sum, %a : vector<4xf32>, vector<4xi32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyTypeOf<[Cuda_WarpgroupSum,
+                                           Cuda_LhsFragment]>>:$inputs);
+  let results = (outs Variadic<AnyTypeOf<[Cuda_WarpgroupSum,
+                                          Cuda_LhsFragment]>>:$results);
+  let assemblyFormat = "$inputs attr-dict `:` type($inputs)";
+}
+
+def Cuda_WarpgroupMmaOp : Cuda_Op<"warpgroup_mma",
+    [AllTypesMatch<["accumulator", "result"]>]> {
+  let summary = "multiplies 64x16 by 16xN in the four warps of a group";
+  let description = [{
+    `wgmma.mma_async.sync.aligned.m64nNk16.f32` for N = 8, 16, 32 or 64, which is
+    twice the length of the sum. Warp w of the group has rows 16 w .. 16 w + 15 of
+    the product; its left-hand fragment and, for each 8 columns, its accumulator
+    are those of `cuda.mma`.
+
+    The right-hand side lies in shared memory as 8x8 matrices of 16-bit elements:
+    8 values of k of 8 columns, a column after the other, 128 bytes. Those of the
+    next 8 values of k are `k_stride` elements, those of the next 8 columns
+    `column_stride` elements away. No swizzle. What it reads has been written by
+    bulk copies. Nothing is complete before `cuda.warpgroup_wait`.
+
+    ```mlir
+    %d = cuda.warpgroup_mma bf16 %a, %tile[%at] strides 64, 1024, %c
+        : !cuda.ptr<bf16, shared>, i32, vector<4xf32>
+    ```
+  }];
+  let arguments = (ins TypeAttrOf<AnyTypeOf<[BF16, F16]>>:$element,
+                       Cuda_LhsFragment:$lhs, Cuda_SharedPtr:$pointer,
+                       Cuda_Int:$index, I64Attr:$k_stride,
+                       I64Attr:$column_stride, Cuda_WarpgroupSum:$accumulator);
+  let results = (outs Cuda_WarpgroupSum:$result);
+  let assemblyFormat = [{
+    $element $lhs `,` $pointer `[` $index `]` `strides` $k_stride `,`
+    $column_stride `,` $accumulator attr-dict `:` type($pointer) `,` type($index)
+    `,` type($accumulator)
+  }];
+  let hasVerifier = 1;
+}
+
+def Cuda_WarpgroupWaitOp : Cuda_Op<"warpgroup_wait", [InferTypeOpAdaptor]> {
+  let summary = "waits for the multiplications of a warpgroup";
+  let description = [{
+    `wgmma.commit_group` and `wgmma.wait_group 0`: the sums are complete, and what
+    the multiplications read may be overwritten.
+
+    ```mlir
+    %sum = cuda.warpgroup_wait %d : vector<4xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Cuda_WarpgroupSum>:$inputs);
+  let results = (outs Variadic<Cuda_WarpgroupSum>:$results);
+  let assemblyFormat = "$inputs attr-dict `:` type($inputs)";
+}
+
 def Cuda_PackOp : Cuda_Op<"pack", [Pure]> {
   let summary = "rounds two f32 numbers to a pair of 16-bit ones";
   let description = [{

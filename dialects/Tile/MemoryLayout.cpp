@@ -76,21 +76,23 @@ FragmentsAttr::getAddress(ArrayRef<int64_t> shape) const {
 //===----------------------------------------------------------------------===//
 
 LogicalResult PanelsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 int64_t columns, int64_t stride) {
-  if (columns <= 0 || !llvm::isPowerOf2_64(columns) || stride < columns)
-    return emitError() << "panels have a power of two of columns and a stride "
-                          "that is not smaller, found "
-                       << columns << " and " << stride;
+                                 int64_t columns) {
+  if (columns < groupColumns || !llvm::isPowerOf2_64(columns))
+    return emitError() << "panels have a power of two of columns, at least "
+                       << groupColumns << ", found " << columns;
   return success();
 }
 
 AffineMap PanelsAttr::getAffineMap() const {
   MLIRContext *context = getContext();
-  return AffineMap::get(2, 0,
-                        {getDigit(1, getColumns(), 0, context),
-                         getAffineDimExpr(0, context),
-                         getDigit(1, 1, getColumns(), context)},
-                        context);
+  return AffineMap::get(
+      2, 0,
+      {getDigit(1, getColumns(), 0, context),
+       getDigit(0, groupRows, 0, context),
+       getDigit(1, groupColumns, getColumns() / groupColumns, context),
+       getDigit(0, 1, groupRows, context),
+       getDigit(1, 1, groupColumns, context)},
+      context);
 }
 
 LogicalResult
@@ -110,8 +112,12 @@ LogicalResult PanelsAttr::getStridesAndOffset(ArrayRef<int64_t>,
 }
 
 SmallVector<DimAddress> PanelsAttr::getAddress(ArrayRef<int64_t>) const {
-  return {{{1, 0, getStride()}},
-          {{1, getColumns(), 1}, {getColumns(), 0, getStride(), true}}};
+  constexpr int64_t matrix = groupRows * groupColumns;
+  return {
+      {{1, groupRows, groupColumns}, {groupRows, 0, groupRows * getColumns()}},
+      {{1, groupColumns, 1},
+       {groupColumns, getColumns() / groupColumns, matrix},
+       {getColumns(), 0, getColumns(), true}}};
 }
 
 SmallVector<int64_t>
@@ -119,5 +125,8 @@ PanelsAttr::getPhysicalShape(ArrayRef<int64_t> shape) const {
   int64_t columns = 1;
   for (int64_t size : shape.drop_front())
     columns *= size;
-  return {columns / getColumns(), shape.front(), getStride()};
+  int64_t rows = shape.front();
+  if (!ShapedType::isDynamic(rows))
+    rows = llvm::alignTo(rows, groupRows);
+  return {columns / getColumns(), rows, getColumns()};
 }

@@ -125,6 +125,9 @@ def Tile_StreamScheduleAttr : AttrDef<Tile_Dialect, "StreamSchedule",
     copies, the warps that multiply copy too, 16 bytes at a time (`cp.async`);
     then there are no clusters.
 
+    With `warpgroups`, four warps at a time multiply 64 columns of a matrix by all
+    rows of the tile, which the tensor cores read in shared memory (`wgmma`).
+
     Of several schedules of a dispatch that differ in `most_rows` a launch takes
     the first that has as many rows as it needs; 0 is any number, in tiles of
     `rows`. They stand in ascending order, 0 last.
@@ -138,7 +141,8 @@ def Tile_StreamScheduleAttr : AttrDef<Tile_Dialect, "StreamSchedule",
     DefaultValuedParameter<"int64_t", "0">:$resident_rows,
     DefaultValuedParameter<"int64_t", "0">:$prefetch_ranges,
     DefaultValuedParameter<"int64_t", "0">:$prefetch_bytes,
-    DefaultValuedParameter<"int64_t", "1">:$load_warps);
+    DefaultValuedParameter<"int64_t", "1">:$load_warps,
+    DefaultValuedParameter<"bool", "false">:$warpgroups);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -262,21 +266,30 @@ def Tile_FragmentsAttr : Tile_MemoryLayoutAttr<"Fragments", "fragments"> {
 def Tile_PanelsAttr : Tile_MemoryLayoutAttr<"Panels", "panels"> {
   let summary = "a view of rows that are stored in panels of columns";
   let description = [{
-    `memref<?xKxbf16, #tile.panels<columns = 128, stride = 136>>` lies in memory
-    as `[K / 128, rows, 136]`: 128 columns of all rows side by side, each row
-    padded to 136 elements. So one copy of consecutive bytes fetches 128 columns
-    of consecutive rows, and since the rows of 272 bytes begin in different
-    banks of shared memory, eight of them are read without conflicts. The
-    padding is not initialised and never read as numbers.
+    `memref<?xKxbf16, #tile.panels<columns = 128>>` lies in memory as
+    `[K / 128, rows / 8, 16, 8, 8]`: for 128 columns after the other, groups of 8
+    rows, each as 8x8 matrices of 8 columns, row by row. So one copy of
+    consecutive bytes fetches 128 columns of consecutive groups, and tensor cores
+    read the matrices, of 128 bytes, where they lie in shared memory ("core
+    matrices" of `wgmma` without swizzle) and without conflicts of banks. What the
+    last group has beyond the last row is not initialised, and no result depends
+    on it.
 
-    The number of rows, if dynamic, is the first symbol of the program.
+    The number of rows, if dynamic, is the first symbol of the program; there is
+    memory for 7 more.
   }];
-  let parameters = (ins "int64_t":$columns, "int64_t":$stride);
+  let parameters = (ins "int64_t":$columns);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Shape in memory of an activation `[rows, ...]`, whose trailing
-    /// dimensions are the columns.
+    /// Rows and columns of a matrix, and the rows that there is memory for
+    /// beyond a dynamic number of them.
+    static constexpr int64_t groupRows = 8, groupColumns = 8;
+    static constexpr int64_t spareRows = groupRows - 1;
+
+    /// Shape in memory, `[panels, rows, columns]`, of an activation `[rows, ...]`
+    /// whose trailing dimensions are the columns; a dynamic number of rows
+    /// includes the spare ones.
     llvm::SmallVector<int64_t> getPhysicalShape(llvm::ArrayRef<int64_t> shape) const;
   }];
 }

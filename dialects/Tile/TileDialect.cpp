@@ -64,7 +64,7 @@ LogicalResult StreamScheduleAttr::verify(
     int64_t rows, int64_t columns, int64_t step, int64_t slots, int64_t ranges,
     int64_t cluster, int64_t columnWarps, int64_t stepWarps,
     int64_t residentRows, int64_t prefetchRanges, int64_t prefetchBytes,
-    int64_t loadWarps) {
+    int64_t loadWarps, bool warpgroups) {
   if (rows % 8 != 0 || rows < 8 || rows > 64)
     return emitError() << "a tile has 8, 16, ... or 64 rows, found " << rows;
   if (mostRows < 0 || mostRows > rows)
@@ -93,6 +93,11 @@ LogicalResult StreamScheduleAttr::verify(
     return emitError() << "expected bytes of ranges of the next weights, or "
                           "neither, found "
                        << prefetchBytes << " of " << prefetchRanges;
+  if (warpgroups && (columnWarps % 4 != 0 || !llvm::isPowerOf2_64(rows)))
+    return emitError()
+           << "warpgroups have four column warps each and 8, 16, 32 "
+              "or 64 rows, found "
+           << columnWarps << " and " << rows;
   if (loadWarps != 0 && loadWarps != 1)
     return emitError() << "one warp copies, or 0: all do, found " << loadWarps;
   if (loadWarps == 0 && cluster != 1)
@@ -106,7 +111,8 @@ StreamScheduleAttr StreamScheduleAttr::withPrefetch(int64_t ranges,
                                                     int64_t bytes) const {
   return get(getContext(), getLevel(), getMostRows(), getRows(), getColumns(),
              getStep(), getSlots(), getRanges(), getCluster(), getColumnWarps(),
-             getStepWarps(), getResidentRows(), ranges, bytes, getLoadWarps());
+             getStepWarps(), getResidentRows(), ranges, bytes, getLoadWarps(),
+             getWarpgroups());
 }
 
 LogicalResult FlashScheduleAttr::verify(

@@ -31,7 +31,7 @@ def Tile_ChannelOp : Tile_Op<"channel", [MemoryEffects<[MemAlloc]>]> {
     all its bytes have arrived. What barriers this takes is derived.
 
     ```mlir
-    %ring = tile.channel slots 6 : !tile.channel<memref<128x128xbf16>, memref<8x136xbf16>>
+    %ring = tile.channel slots 6 : !tile.channel<memref<128x128xbf16>, memref<8x128xbf16>>
     ```
   }];
   let arguments = (ins I64Attr:$slots);
@@ -83,7 +83,7 @@ def Tile_ProduceOp : Tile_Op<"produce", [SingleBlock, NoTerminator]> {
     only, which may start while earlier kernels still run, and `late` the others.
 
     ```mlir
-    tile.produce all %ring[%n] (%w : memref<128x128xbf16>, %x : memref<8x136xbf16>) {
+    tile.produce all %ring[%n] (%w : memref<128x128xbf16>, %x : memref<8x128xbf16>) {
       tile.copy %weight[%column, %k] to %w rows %columns : memref<4096x4096xbf16>, memref<128x128xbf16>
     }
     ```
@@ -117,7 +117,7 @@ def Tile_ConsumeOp : Tile_Op<"consume", [SingleBlock, RecursiveMemoryEffects,
     The body's arguments are the parts of the slot, then the state.
 
     ```mlir
-    %next = tile.consume %ring[%n] (%w : memref<128x128xbf16>, %x : memref<8x136xbf16>)
+    %next = tile.consume %ring[%n] (%w : memref<128x128xbf16>, %x : memref<8x128xbf16>)
         init (%s = %sum : tensor<8x128xf32>) {
       tile.yield %s : tensor<8x128xf32>
     }

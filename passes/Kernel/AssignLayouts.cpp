@@ -21,8 +21,6 @@ namespace {
 
 /// Columns of a panel: what a stage of a matrix kernel copies of each row.
 constexpr int64_t panelColumns = 128;
-/// 16 bytes more, so that eight rows begin in different banks.
-constexpr int64_t panelStride = panelColumns + 8;
 
 bool isOnGpu(DispatchOp dispatch) {
   auto schedules = dispatch->getAttrOfType<ArrayAttr>("schedules");
@@ -114,8 +112,7 @@ class AssignLayouts
           << remark::reason("{0}", reason);
       return;
     }
-    auto panels =
-        tile::PanelsAttr::get(&getContext(), panelColumns, panelStride);
+    auto panels = tile::PanelsAttr::get(&getContext(), panelColumns);
     set(results, result.getOwner(), result.getOwner()->getNumResults(),
         result.getResultNumber(), panels);
     for (OpOperand &use : result.getUses())

@@ -171,6 +171,13 @@ RankedTensorType getStoredType(OpResult result) {
   return panels ? type.clone(panels.getPhysicalShape(type.getShape())) : type;
 }
 
+/// Rows of a result in panels, with those that panels spare.
+Polynomial countStoredRows(OpResult result, RankedTensorType stored) {
+  if (!stored.isDynamicDim(1))
+    return Polynomial(stored.getDimSize(1));
+  return getDimSize(result, 0) + Polynomial(tile::PanelsAttr::spareRows);
+}
+
 /// What a launch says about sizes, as polynomials over the entry's symbols.
 struct LaunchSizes {
   SmallVector<std::string> symbols;
@@ -194,7 +201,8 @@ LaunchSizes getSizes(DispatchOp dispatch) {
       dims.push_back(getDimSize(result, dim).str());
     RankedTensorType stored = getStoredType(result);
     if (stored != result.getType())
-      dims = {std::to_string(stored.getDimSize(0)), dims[0],
+      dims = {std::to_string(stored.getDimSize(0)),
+              countStoredRows(result, stored).str(),
               std::to_string(stored.getDimSize(2))};
     results.push_back(builder.getStrArrayAttr(
         SmallVector<StringRef>(dims.begin(), dims.end())));

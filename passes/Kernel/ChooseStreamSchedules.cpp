@@ -21,7 +21,7 @@ namespace {
 
 /// Bytes of a row of the input in a piece, for 128 values of k; see
 /// #tile.panels.
-constexpr int64_t panelColumns = 128, rowBytes = 272;
+constexpr int64_t panelColumns = 128, rowBytes = 256;
 /// Bytes of pieces that are under way in a block: what the memory delivers to a
 /// multiprocessor in the 5 us that a kernel may wait for the one before it.
 constexpr int64_t ringBytes = 192 * 1024;
@@ -37,12 +37,13 @@ struct Layers {
   int64_t inputs; ///< Values of k.
   int64_t groups; ///< Of fragmentSize outputs of one layer.
   bool hasNorm;
+  bool hasWideNorm; ///< It multiplies by numbers that do not fit into 16 bits.
 };
 
 /// How a kernel's work is cut.
 struct Cut {
   int64_t columns, step, ranges, cluster, columnWarps;
-  bool isResident = false;
+  bool isResident = false, hasWarpgroups = false;
 };
 
 /// Rows that a schedule is for, at most (0: any number), and those of its
@@ -187,15 +188,18 @@ SmallVector<Attribute> choose(MLIRContext *context, const Layers &layers,
         getSlots(layers, cut, rows.tile, arch), cut.ranges, cut.cluster,
         cut.columnWarps, warps / cut.columnWarps, cut.isResident,
         /*prefetch_ranges=*/0, /*prefetch_bytes=*/0,
-        /*load_warps=*/arch.hasBulkCopy ? 1 : 0));
+        /*load_warps=*/arch.hasBulkCopy ? 1 : 0, cut.hasWarpgroups));
   };
-  // Twice the column warps have half the sums each, for epilogues that need
-  // many registers; every number of rows has to add up alike if one does.
+  // Twice the column warps have half the sums each, as warpgroups need it, and
+  // epilogues with many registers; every number of rows has to add up alike if
+  // one does.
   Cut many = cutForManyRows(layers, arch);
   Cut lean = many;
   if (2 * many.columnWarps * fragmentSize * layers.count <= many.columns)
     lean.columnWarps *= 2;
-  if (batchInvariant)
+  lean.hasWarpgroups =
+      arch.hasWgmma && lean.columnWarps % 4 == 0 && !layers.hasWideNorm;
+  if (batchInvariant || lean.hasWarpgroups)
     many = lean;
   Cut few = batchInvariant ? many : cutForFewRows(layers, arch);
   if (std::optional<Cut> one = cutForOneRow(layers, arch);
@@ -225,7 +229,13 @@ private:
       Layers layers = {static_cast<int64_t>(linears.size()),
                        linears[0].getInputSize(),
                        linears[0].getOutputSize() / fragmentSize,
-                       !dispatch.getBlock().getOps<RmsNormOp>().empty()};
+                       /*hasNorm=*/false, /*hasWideNorm=*/false};
+      for (auto norm : dispatch.getBlock().getOps<RmsNormOp>()) {
+        layers.hasNorm = true;
+        layers.hasWideNorm = !norm.getWeightOffset().isZero() ||
+                             getElementTypeOrSelf(norm.getWeight()) !=
+                                 getElementTypeOrSelf(norm.getInput());
+      }
       SmallVector<Attribute> chosen;
       bool isStreamed = false;
       for (auto schedule : schedules.getAsRange<tile::ScheduleInterface>()) {

@@ -267,6 +267,14 @@ private:
                                                      mlir::Value columnWarp,
                                                      int64_t k);
   mlir::LogicalResult emitTensorProducts(llvm::MutableArrayRef<MmaOp> products);
+  mlir::Value placeInPanels(mlir::MemRefType type, mlir::Value row,
+                            mlir::Value k);
+  mlir::FailureOr<std::pair<LoadOp, mlir::Value>>
+  matchWarpgroupInput(MmaOp mma);
+  mlir::LogicalResult
+  emitWarpgroupProducts(llvm::MutableArrayRef<MmaOp> products);
+  mlir::Value multiplyFragment(mlir::TypeAttr element, mlir::Value fragment,
+                               mlir::Value factors, int64_t half);
   mlir::LogicalResult emitRowSum(ReduceOp op);
   mlir::LogicalResult emitFragments(ConsumeOp op);
 

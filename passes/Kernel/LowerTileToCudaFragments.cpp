@@ -27,6 +27,9 @@ using namespace weft::tile;
 static constexpr int64_t mmaSteps = 16, fragmentSteps = 2 * mmaSteps;
 /// Elements of a lane in a fragment of the input.
 static constexpr int64_t fragmentElements = 8;
+/// Elements of a matrix of panels.
+static constexpr int64_t panelMatrix =
+    PanelsAttr::groupRows * PanelsAttr::groupColumns;
 /// 16-bit elements of a 16x16 block of a weight.
 static constexpr int64_t blockElements = 256;
 
@@ -68,27 +71,36 @@ struct CudaTileEmitter::InputFragment {
 // Fragments of the input
 //===----------------------------------------------------------------------===//
 
+/// Where in a part in panels the matrix lies that begins at a row and a value
+/// of k.
+Value CudaTileEmitter::placeInPanels(MemRefType type, Value row, Value k) {
+  int64_t columns = cast<PanelsAttr>(type.getLayout()).getColumns();
+  Value panel = b.createOrFold<arith::DivUIOp>(k, number(columns));
+  Value inPanel = b.createOrFold<arith::RemUIOp>(k, number(columns));
+  return add(mul(panel, type.getDimSize(0) * columns),
+             add(mul(row, columns),
+                 mul(inPanel, panelMatrix / PanelsAttr::groupColumns)));
+}
+
 /// Eight rows of panels, or one row that stands for all: lane l addresses row
 /// l % 8 of the (l / 8)-th 8 values of k, counted from `start`.
 Value CudaTileEmitter::loadRowFragment(MemRefType type, Value pointer,
                                        Value start, const InputFragment &at) {
   Value lane = lanePosition().lane;
-  Value k = at.k;
-  if (auto panels = dyn_cast<PanelsAttr>(type.getLayout())) {
-    Value panel =
-        b.createOrFold<arith::DivUIOp>(k, number(panels.getColumns()));
-    k = b.createOrFold<arith::RemUIOp>(k, number(panels.getColumns()));
-    start = add(start, mul(panel, type.getDimSize(0) * panels.getStride()));
+  Value laneStep =
+      b.createOrFold<arith::DivUIOp>(lane, number(AccumulatorLayout::tileRows));
+  Value place;
+  if (isa<PanelsAttr>(type.getLayout())) {
     Value laneRow = b.createOrFold<arith::RemUIOp>(
         lane, number(AccumulatorLayout::tileRows));
-    k = add(k, mul(add(at.row, laneRow), panels.getStride()));
+    place = add(placeInPanels(type, at.row, at.k),
+                add(mul(laneRow, PanelsAttr::groupColumns),
+                    mul(laneStep, panelMatrix)));
+  } else {
+    place = add(at.k, mul(laneStep, fragmentElements));
   }
-  Value laneStep = mul(
-      b.createOrFold<arith::DivUIOp>(lane, number(AccumulatorLayout::tileRows)),
-      fragmentElements);
   return cuda::LoadMatrixOp::create(b, VectorType::get(4, b.getI32Type()),
-                                    pointer, add(start, add(k, laneStep)),
-                                    UnitAttr());
+                                    pointer, add(start, place), UnitAttr());
 }
 
 /// One row of 16-bit elements, the same for all rows of the fragment.
@@ -274,7 +286,10 @@ LogicalResult CudaTileEmitter::emitFragments(ConsumeOp op) {
     else if (failed(emitOp(&inner)))
       return failure();
   }
-  if (failed(emitTensorProducts(products)))
+  bool hasWarpgroups =
+      cast<StreamScheduleAttr>(kernel.getScheduleAttr()).getWarpgroups();
+  if (failed(hasWarpgroups ? emitWarpgroupProducts(products)
+                           : emitTensorProducts(products)))
     return failure();
   for (ReduceOp sum : sums) {
     b.setLoc(sum.getLoc());
@@ -372,6 +387,107 @@ CudaTileEmitter::emitTensorProducts(MutableArrayRef<MmaOp> products) {
     values[MmaOp(mma).getResult()] = pack(MmaOp(mma).getType(), elements);
   }
   return success();
+}
+
+/// The part of a slot that a right-hand side of warpgroups is, and what is
+/// multiplied into it: null, or a tile of one row.
+FailureOr<std::pair<LoadOp, Value>>
+CudaTileEmitter::matchWarpgroupInput(MmaOp mma) {
+  Value input = mma.getLhs(), factor;
+  if (auto product = input.getDefiningOp<arith::MulFOp>())
+    if (auto broadcast = product.getRhs().getDefiningOp<BroadcastOp>()) {
+      input = product.getLhs();
+      factor = broadcast.getInput();
+    }
+  auto load = input.getDefiningOp<LoadOp>();
+  if (!load || !slotParts.contains(load.getView()) ||
+      !isa<PanelsAttr>(cast<MemRefType>(load.getView().getType()).getLayout()))
+    return mma.emitError("cannot be computed by warpgroups; expected rows in "
+                         "panels of a slot, as they are or multiplied by a "
+                         "tile of one row in 16 bits");
+  return std::make_pair(load, factor);
+}
+
+/// The same by warpgroups: what the rows are multiplied by goes to the weight,
+/// which is in registers.
+LogicalResult
+CudaTileEmitter::emitWarpgroupProducts(MutableArrayRef<MmaOp> products) {
+  auto schedule = cast<StreamScheduleAttr>(kernel.getScheduleAttr());
+  if (!arch.hasWgmma)
+    return kernel.emitError("'")
+           << arch.name << "' has no multiplications of warpgroups";
+  int64_t warpStep = schedule.getStep() / schedule.getStepWarps();
+  auto [columnWarp, stepWarp] = warpPlace();
+  FailureOr<std::pair<LoadOp, Value>> matched =
+      matchWarpgroupInput(products.front());
+  if (failed(matched))
+    return failure();
+  auto [load, factor] = *matched;
+  SmallVector<Value> held;
+  for (MmaOp mma : products) {
+    if (mma.getLhs() != products.front().getLhs() ||
+        accumulatorLayout(mma.getType()).columnTiles != 1)
+      return mma.emitError("cannot be computed by warpgroups; expected one "
+                           "input and 16 columns for each column warp");
+    held.push_back(values.at(mma.getAccumulator()));
+  }
+  auto element = TypeAttr::get(getElementTypeOrSelf(load.getType()));
+  // Left-hand fragments by k, then by product.
+  Value start = mul(stepWarp, warpStep);
+  for (int64_t k = 0; k < warpStep; k += fragmentSteps) {
+    Value factors;
+    if (factor) {
+      InputFragment at;
+      at.k = add(start, number(k));
+      FailureOr<Value> fragment = getFragment(factor, at);
+      if (failed(fragment))
+        return failure();
+      factors = *fragment;
+    }
+    SmallVector<SmallVector<Value>> left;
+    for (MmaOp mma : products)
+      left.push_back(loadWeightFragments(mma, stepWarp, columnWarp, k));
+    for (int64_t half = 0; half < 2; ++half)
+      for (SmallVector<Value> &fragments : left)
+        held.push_back(
+            factor ? multiplyFragment(element, fragments[half], factors, half)
+                   : fragments[half]);
+  }
+  auto arrive = cuda::WarpgroupArriveOp::create(b, held);
+  SmallVector<Value> sums(arrive.getResults().take_front(products.size()));
+  ValueRange fragments = arrive.getResults().drop_front(products.size());
+  auto view = cast<MemRefType>(load.getView().getType());
+  const SlotPart &part = slotParts.at(load.getView());
+  Value pointer = cuda::SharedMemoryOp::create(
+      b, sharedPointer(view.getElementType()), part.offset);
+  Value slotStart =
+      mul(part.slot, part.slotBytes * 8 / view.getElementTypeBitWidth());
+  int64_t columns = cast<PanelsAttr>(view.getLayout()).getColumns();
+  for (int64_t step = 0; step * mmaSteps < warpStep; ++step) {
+    Value k = add(start, number(step * mmaSteps));
+    Value at = add(slotStart, placeInPanels(view, number(0), k));
+    for (auto [n, sum] : llvm::enumerate(sums))
+      sum = cuda::WarpgroupMmaOp::create(
+          b, sum.getType(), element, fragments[step * products.size() + n],
+          pointer, at, b.getI64IntegerAttr(panelMatrix),
+          b.getI64IntegerAttr(PanelsAttr::groupRows * columns), sum);
+  }
+  auto wait = cuda::WarpgroupWaitOp::create(b, sums);
+  for (auto [mma, sum] : llvm::zip_equal(products, wait.getResults()))
+    values[mma.getResult()] = sum;
+  return success();
+}
+
+/// Multiplies a left-hand fragment by four pairs of factors along 32 values of
+/// k, of which half 0 or 1 are the fragment's.
+Value CudaTileEmitter::multiplyFragment(TypeAttr element, Value fragment,
+                                        Value factors, int64_t half) {
+  SmallVector<Value> pairs;
+  for (int64_t i = 0; i < 4; ++i)
+    pairs.push_back(cuda::MultiplyPairsOp::create(
+        b, b.getI32Type(), element, vector::ExtractOp::create(b, fragment, i),
+        vector::ExtractOp::create(b, factors, 2 * half + i / 2)));
+  return vector::FromElementsOp::create(b, fragment.getType(), pairs);
 }
 
 /// Sums of a piece over k: a column warp adds up every columnWarps-th row tile.

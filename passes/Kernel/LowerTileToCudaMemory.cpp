@@ -185,9 +185,12 @@ CudaView CudaTileEmitter::makeView(MemRefType type, Value pointer) {
   view.pointer = pointer;
   if (auto layout = dyn_cast<MemoryLayoutInterface>(type.getLayout())) {
     view.dims = layout.getAddress(type.getShape());
-    view.rowCount = type.isDynamicDim(0)
-                        ? values.at(kernel.getSymbolArguments().front())
-                        : index(type.getDimSize(0));
+    view.rowCount =
+        type.isDynamicDim(0)
+            ? values.at(kernel.getSymbolArguments().front())
+            : index(llvm::alignTo(type.getDimSize(0), PanelsAttr::groupRows));
+    if (type.isDynamicDim(0) && isa<PanelsAttr>(type.getLayout()))
+      view.rowCount = add(view.rowCount, index(PanelsAttr::spareRows));
     return view;
   }
   SmallVector<int64_t> strides;

@@ -18,10 +18,8 @@ static constexpr int64_t elementBytes = 2;
 static constexpr int64_t prefetchBytes = 128;
 
 static int64_t getPartBytes(MemRefType type) {
-  int64_t elements = type.getNumElements();
-  if (auto panels = dyn_cast<PanelsAttr>(type.getLayout()))
-    elements = elements / panels.getColumns() * panels.getStride();
-  return llvm::alignTo(elements * type.getElementTypeBitWidth() / 8, 128);
+  return llvm::alignTo(
+      type.getNumElements() * type.getElementTypeBitWidth() / 8, 128);
 }
 
 cuda::PtrType weft::tile::sharedPointer(Type element) {
@@ -205,20 +203,23 @@ CudaTileEmitter::getCopyPieces(CopyOp op) {
     return pieces;
   }
   if (auto panels = dyn_cast<PanelsAttr>(view.getLayout())) {
-    Value viewRows = view.isDynamicDim(0)
-                         ? values.at(kernel.getSymbolArguments()[0])
-                         : index(view.getDimSize(0));
+    // Whole groups of rows, from the beginning of one.
+    constexpr int64_t groupRows = PanelsAttr::groupRows;
+    Value groups = b.createOrFold<arith::DivUIOp>(
+        add(rows, number(groupRows - 1)), number(groupRows));
     Value panel =
         b.createOrFold<arith::DivUIOp>(column, index(panels.getColumns()));
     pieces.most = columns / panels.getColumns();
     pieces.count = number(pieces.most);
-    pieces.mostBytes = target.getDimSize(0) * panels.getStride() * elementBytes;
-    pieces.bytes = mul(rows, panels.getStride() * elementBytes);
-    pieces.sourceStride = mul(viewRows, panels.getStride());
+    pieces.mostBytes =
+        target.getDimSize(0) * panels.getColumns() * elementBytes;
+    pieces.bytes = mul(groups, groupRows * panels.getColumns() * elementBytes);
+    pieces.sourceStride =
+        mul(views.at(op.getView()).rowCount, panels.getColumns());
     pieces.source =
         add(b.createOrFold<arith::MulIOp>(panel, pieces.sourceStride),
-            mul(row, panels.getStride()));
-    pieces.targetStride = target.getDimSize(0) * panels.getStride();
+            mul(row, panels.getColumns()));
+    pieces.targetStride = target.getDimSize(0) * panels.getColumns();
     return pieces;
   }
   if (view.getDimSize(0) == 1) {

@@ -245,9 +245,9 @@ def AssignLayouts : Pass<"weft-assign-layouts"> {
   let summary = "decides which results of kernels are stored in panels";
   let description = [{
     On GPUs, a value that a dispatch makes and that a linear layer multiplies by
-    a weight in fragments is stored as `#tile.panels<columns = 128,
-    stride = 136>`: the matrix kernel copies 128 columns of its rows at a time,
-    as consecutive bytes and without conflicts in shared memory. The attributes
+    a weight in fragments is stored as `#tile.panels<columns = 128>`: the matrix
+    kernel copies 128 columns of its rows at a time, as consecutive bytes, and
+    tensor cores read them where they lie in shared memory. The attributes
     `result_layouts` of the dispatch that makes the value and `input_layouts` of
     those that read it have the layout, and `unit` for what is row-major; a
     dispatch without the attributes has row-major values only.

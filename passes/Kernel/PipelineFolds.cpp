@@ -196,9 +196,9 @@ private:
 
   bool isConstant(Value view) {
     std::optional<ArrayRef<int64_t>> constants = kernel.getConstants();
-    return constants &&
-           llvm::is_contained(*constants,
-                              cast<BlockArgument>(view).getArgNumber());
+    auto argument = dyn_cast<BlockArgument>(view);
+    return constants && argument &&
+           llvm::is_contained(*constants, argument.getArgNumber());
   }
 
   /// `value`, computed inside the loops that are mapped, at the insertion
@@ -225,10 +225,16 @@ private:
     role->moveBefore(role->getPrevNode());
     OpBuilder::InsertionGuard guard(b);
     Block *body = b.createBlock(&role.getBody());
-    WaitDependencyOp::create(b);
-    // What a block computes before its first tile.
-    for (Operation *op : getComputedFirst())
-      op->moveBefore(body, body->end());
+    auto dependency = WaitDependencyOp::create(b);
+    // What a block computes before its first tile. Constants are there before
+    // the kernels ahead have ended.
+    for (Operation *op : getComputedFirst()) {
+      auto load = dyn_cast<LoadOp>(op);
+      if (load && isConstant(load.getView()))
+        op->moveBefore(dependency);
+      else
+        op->moveBefore(body, body->end());
+    }
     tiles->moveBefore(body, body->end());
 
     buildConsumeLoop();

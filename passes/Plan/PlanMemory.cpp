@@ -9,6 +9,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <map>
+#include <numeric>
 
 namespace weft::plan {
 #define GEN_PASS_DEF_PLANMEMORY
@@ -35,8 +36,28 @@ struct Temporary {
   }
 };
 
-/// Temporaries whose sizes are multiples of one product of symbols.
+/// Temporaries whose sizes are multiples of one polynomial, their unit, such as
+/// "tokens" or "7 + tokens".
 using Class = SmallVector<Temporary>;
+
+/// The greatest common divisor of a polynomial's coefficients.
+int64_t getContent(const Polynomial &size) {
+  int64_t content = 0;
+  for (const auto &[monomial, coefficient] : size.getTerms())
+    content = std::gcd(content, coefficient);
+  return content;
+}
+
+Polynomial divide(const Polynomial &size, int64_t content) {
+  Polynomial unit;
+  for (const auto &[monomial, coefficient] : size.getTerms()) {
+    Polynomial term(coefficient / content);
+    for (const std::string &symbol : monomial)
+      term = term * Polynomial::symbol(symbol);
+    unit += term;
+  }
+  return unit;
+}
 
 /// Greedy by size; returns the bytes used.
 int64_t place(Class &temporaries) {
@@ -78,33 +99,32 @@ class PlanMemory : public plan::impl::PlanMemoryBase<PlanMemory> {
       planEntry(entry);
   }
 
-  static bool isProduct(const Polynomial &size) {
-    return size.getTerms().size() == 1 && size.getTerms().begin()->second > 0;
+  static bool isPositive(const Polynomial &size) {
+    return !size.getTerms().empty() &&
+           llvm::all_of(size.getTerms(),
+                        [](const auto &term) { return term.second > 0; });
   }
 
-  /// A class is made of sizes that are one product; reports all others.
+  /// Reports sizes that may be negative or nothing.
   LogicalResult verifySizes(plan::EntryOp entry) {
     bool valid = true;
     for (auto buffer : entry.getBody().front().getOps<plan::BufferOp>()) {
       if (buffer.getKind() != plan::BufferKind::Temp ||
-          isProduct(buffer.getByteSize()))
+          isPositive(buffer.getByteSize()))
         continue;
       buffer.emitOpError() << "has " << buffer.getByteSize().str()
-                           << " bytes; a temporary's size must be a product "
-                              "of symbols and a positive number";
+                           << " bytes; a temporary's size must be a sum of "
+                              "positive multiples of products of symbols";
       valid = false;
     }
     return success(valid);
   }
 
   void planEntry(plan::EntryOp entry) {
-    std::map<Polynomial::Monomial, Class> classes = collect(entry);
+    std::map<Polynomial, Class> classes = collect(entry);
     OpBuilder builder(entry.getContext());
     Polynomial workspace;
-    for (auto &[monomial, temporaries] : classes) {
-      Polynomial unit(1);
-      for (const std::string &symbol : monomial)
-        unit = unit * Polynomial::symbol(symbol);
+    for (auto &[unit, temporaries] : classes) {
       int64_t peak = place(temporaries);
       for (Temporary &temporary : temporaries)
         temporary.buffer.setOffsetAttr(builder.getStringAttr(
@@ -121,11 +141,11 @@ class PlanMemory : public plan::impl::PlanMemoryBase<PlanMemory> {
   }
 
   /// Numbers the commands and finds each temporary's lifetime.
-  std::map<Polynomial::Monomial, Class> collect(plan::EntryOp entry) {
+  std::map<Polynomial, Class> collect(plan::EntryOp entry) {
     DenseMap<Operation *, int64_t> numbers;
     for (auto launch : entry.getBody().front().getOps<plan::LaunchOp>())
       numbers[launch] = numbers.size();
-    std::map<Polynomial::Monomial, Class> classes;
+    std::map<Polynomial, Class> classes;
     for (auto buffer : entry.getBody().front().getOps<plan::BufferOp>()) {
       if (buffer.getKind() != plan::BufferKind::Temp)
         continue;
@@ -135,9 +155,9 @@ class PlanMemory : public plan::impl::PlanMemoryBase<PlanMemory> {
         last = std::max(last, numbers.lookup(user));
       }
       Polynomial size = buffer.getByteSize();
-      const auto &[monomial, coefficient] = *size.getTerms().begin();
-      int64_t bytes = llvm::alignTo(coefficient, alignment);
-      classes[monomial].push_back({buffer, bytes, first, last});
+      int64_t content = getContent(size);
+      int64_t bytes = llvm::alignTo(content, alignment);
+      classes[divide(size, content)].push_back({buffer, bytes, first, last});
     }
     return classes;
   }
@@ -146,13 +166,13 @@ class PlanMemory : public plan::impl::PlanMemoryBase<PlanMemory> {
   /// one exceeds whatever the symbols are.
   SmallVector<Attribute> getLowerBounds(plan::EntryOp entry,
                                         OpBuilder &builder) {
-    std::map<Polynomial::Monomial, Class> classes = collect(entry);
+    std::map<Polynomial, Class> classes = collect(entry);
     SmallVector<Polynomial> bounds;
     int64_t commands =
         llvm::range_size(entry.getBody().front().getOps<plan::LaunchOp>());
     for (int64_t command = 0; command < commands; ++command) {
       Polynomial sum;
-      for (auto &[monomial, temporaries] : classes)
+      for (auto &[unit, temporaries] : classes)
         for (Temporary &temporary : temporaries)
           if (temporary.first <= command && command <= temporary.last)
             sum += temporary.buffer.getByteSize();

@@ -127,6 +127,7 @@ private:
   bool printStatement(mlir::Operation *op);
   void printCopy(mlir::Operation *op);
   bool printVectorStatement(mlir::Operation *op);
+  bool printWarpgroupStatement(mlir::Operation *op);
   void printReduction(mlir::vector::ReductionOp op);
   /// `pointer + index`, for shared memory in bytes.
   std::string address(mlir::Value pointer, mlir::Value index);

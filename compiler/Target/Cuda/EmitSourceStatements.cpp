@@ -194,6 +194,38 @@ bool SourcePrinter::printStatement(Operation *op) {
              (set.getIncrease() ? "true" : "false") + ">();");
         return true;
       })
+      .Default([&](Operation *) { return printWarpgroupStatement(op); });
+}
+
+/// Multiplications that run beside the warps of a group.
+bool SourcePrinter::printWarpgroupStatement(Operation *op) {
+  return TypeSwitch<Operation *, bool>(op)
+      .Case([&](WarpgroupMmaOp mma) {
+        std::string name = mma.getElement().isBF16() ? "warpgroup_mma_bf16"
+                                                     : "warpgroup_mma_f16";
+        prelude.use(name);
+        printResult(op, name + "(" + value(mma.getLhs()).text + ", " +
+                            address(mma.getPointer(), mma.getIndex()) + ", " +
+                            Twine(2 * mma.getKStride()) + ", " +
+                            Twine(2 * mma.getColumnStride()) + ", " +
+                            value(mma.getAccumulator()).text + ")");
+        return true;
+      })
+      .Case<WarpgroupArriveOp, WarpgroupWaitOp>([&](auto) {
+        StringRef name =
+            isa<WarpgroupArriveOp>(op) ? "warpgroup_arrive" : "warpgroup_wait";
+        prelude.use(name);
+        std::string list;
+        for (auto [input, result] :
+             llvm::zip_equal(op->getOperands(), op->getResults())) {
+          std::string start = value(input).text;
+          std::string held = nameValue(result, "held");
+          line(printType(result.getType()) + " " + held + " = " + start + ";");
+          list += (list.empty() ? "" : ", ") + held;
+        }
+        line(name.str() + "(" + list + ");");
+        return true;
+      })
       .Default([](Operation *) { return false; });
 }
 

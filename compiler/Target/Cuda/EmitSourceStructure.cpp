@@ -58,7 +58,7 @@ std::string SourcePrinter::getHint(Operation *op) {
       .Case<ShuffleXorOp, ShuffleIndexOp>([](auto) { return "other"; })
       .Case<ElectOp>([](auto) { return "elected"; })
       .Case<LoadMatrixOp>([](auto) { return "fragment"; })
-      .Case<MmaOp>([](auto) { return "acc"; })
+      .Case<MmaOp, WarpgroupMmaOp>([](auto) { return "acc"; })
       .Case<PackOp>([](auto) { return "pair"; })
       .Case<arith::CmpIOp, arith::CmpFOp>([](auto) { return "is"; })
       .Case<arith::SelectOp>([](auto) { return "chosen"; })

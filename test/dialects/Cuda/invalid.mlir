@@ -256,3 +256,25 @@ cuda.kernel @k arch "sm_90" threads 128 shared 0 (%items: index) {
   // expected-error @below {{needs an architecture such as sm_90a; the kernel is for sm_90}}
   cuda.set_registers increase 240
 }
+
+// -----
+
+cuda.kernel @k arch "sm_90a" threads 128 shared 1024 (%items: index) {
+  %s = cuda.shared_memory at 0 : !cuda.ptr<bf16, shared>
+  %zero = arith.constant 0 : i32
+  %a = arith.constant dense<0> : vector<4xi32>
+  %c = arith.constant dense<0.0> : vector<4xf32>
+  // expected-error @below {{needs strides of 8 to 131064 elements, a multiple of 8, found 12}}
+  %d = cuda.warpgroup_mma bf16 %a, %s[%zero] strides 12, 1024, %c : !cuda.ptr<bf16, shared>, i32, vector<4xf32>
+}
+
+// -----
+
+cuda.kernel @k arch "sm_90" threads 128 shared 1024 (%items: index) {
+  %s = cuda.shared_memory at 0 : !cuda.ptr<bf16, shared>
+  %zero = arith.constant 0 : i32
+  %a = arith.constant dense<0> : vector<4xi32>
+  %c = arith.constant dense<0.0> : vector<4xf32>
+  // expected-error @below {{needs an architecture such as sm_90a; the kernel is for sm_90}}
+  %d = cuda.warpgroup_mma bf16 %a, %s[%zero] strides 64, 1024, %c : !cuda.ptr<bf16, shared>, i32, vector<4xf32>
+}

@@ -50,6 +50,13 @@ cuda.kernel @copies arch "sm_90a" threads 64 shared 4096
   %pair = cuda.pack bf16 %x, %y
   // CHECK: cuda.multiply_pairs bf16
   %product = cuda.multiply_pairs bf16 %pair, %pair
+  // CHECK: %[[HELD:.*]]:2 = cuda.warpgroup_arrive %{{.*}}, %{{.*}} : vector<4xf32>, vector<4xi32>
+  %held:2 = cuda.warpgroup_arrive %c, %a : vector<4xf32>, vector<4xi32>
+  // CHECK: %[[SUM:.*]] = cuda.warpgroup_mma bf16 %[[HELD]]#1, %{{.*}}[%{{.*}}] strides 64, 1024, %[[HELD]]#0 : <bf16, shared>, i32, vector<4xf32>
+  %sum = cuda.warpgroup_mma bf16 %held#1, %stage[%zero] strides 64, 1024, %held#0
+      : !cuda.ptr<bf16, shared>, i32, vector<4xf32>
+  // CHECK: cuda.warpgroup_wait %[[SUM]] : vector<4xf32>
+  %all = cuda.warpgroup_wait %sum : vector<4xf32>
   cuda.launch_dependents
   cuda.return
 }

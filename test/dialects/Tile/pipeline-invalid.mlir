@@ -172,3 +172,8 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
     tile.return
   }
 }
+
+// -----
+
+// expected-error @below {{warpgroups have four column warps each and 8, 16, 32 or 64 rows, found 2 and 8}}
+module attributes {tile.schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 2, column_warps = 2, step_warps = 4, warpgroups = true>} {}

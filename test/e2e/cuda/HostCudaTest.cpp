@@ -128,7 +128,7 @@ TEST(HostCudaLayouts, AModelOfFragmentsAndPanelsEqualsTheReference) {
     EXPECT_TRUE(std::ranges::any_of(
         plan.entries[0].buffers, [](const rt::Buffer &buffer) {
           return buffer.shape.size() == 3 &&
-                 buffer.shape[2] == rt::Expr::constant(136);
+                 buffer.shape[2] == rt::Expr::constant(128);
         }));
     PlanModel model(program);
     auto reference = reference::Transformer::load(plans().getCheckpoint(name));

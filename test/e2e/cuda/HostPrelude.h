@@ -337,6 +337,61 @@ inline Vec<float, 4> mma_bf16(Vec<int, 4> a, Vec<int, 2> b, Vec<float, 4> c) {
 inline Vec<float, 4> mma_f16(Vec<int, 4> a, Vec<int, 2> b, Vec<float, 4> c) {
   return mma<f16>("mma_f16", {a, b, c});
 }
+
+// A warp has 16 rows of the product; lanes read 8 values of k of a column at a
+// time.
+template <int N> struct WarpgroupOperands {
+  Vec<int, 4> a;
+  Vec<Vec<u32, 4>, 4> b; // Two halves of k of columns lane and lane + 32.
+  Vec<float, N> c;
+};
+template <class T, int N>
+Vec<float, N> warpgroup_mma(const char *name, Vec<int, 4> a, u32 matrices,
+                            u32 k_stride, u32 column_stride, Vec<float, N> c) {
+  WarpgroupOperands<N> operands = {a, {}, c};
+  for (u32 i = 0; i < 4; ++i) {
+    const u32 column = threadIdx.x % 32 + i / 2 * 32;
+    if (column < 2 * N)
+      operands.b[i] = load_shared<Vec<u32, 4>>(matrices + i % 2 * k_stride +
+                                               column / 8 * column_stride +
+                                               column % 8 * 16);
+  }
+  return in_warp<Vec<float, N>>(name, operands, [](auto given, auto result) {
+    float left[16][16];
+    for (u32 lane = 0; lane < 32; ++lane)
+      for (u32 half = 0; half < 2; ++half)
+        for (u32 i = 0; i < 4; ++i)
+          left[lane / 4 + i % 2 * 8][lane % 4 * 2 + half + i / 2 * 8] =
+              to_float(half_of<T>(u32(given(lane).a[i]), half));
+    for (u32 lane = 0; lane < 32; ++lane)
+      for (u32 i = 0; i < u32(N); ++i) {
+        const u32 row = lane / 4 + i / 2 % 2 * 8,
+                  column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+        float sum = given(lane).c[i];
+        for (u32 k = 0; k < 16; ++k)
+          sum += left[row][k] *
+                 to_float(half_of<T>(
+                     given(column % 32).b[column / 32 * 2 + k / 8][k % 8 / 2],
+                     k % 2));
+        result(lane)[i] = sum;
+      }
+  });
+}
+template <int N>
+Vec<float, N> warpgroup_mma_bf16(Vec<int, 4> a, u32 matrices, u32 k_stride,
+                                 u32 column_stride, Vec<float, N> c) {
+  return warpgroup_mma<bf16>("warpgroup_mma_bf16", a, matrices, k_stride,
+                             column_stride, c);
+}
+template <int N>
+Vec<float, N> warpgroup_mma_f16(Vec<int, 4> a, u32 matrices, u32 k_stride,
+                                u32 column_stride, Vec<float, N> c) {
+  return warpgroup_mma<f16>("warpgroup_mma_f16", a, matrices, k_stride,
+                            column_stride, c);
+}
+template <class... V> void warpgroup_arrive(V &...) {}
+template <class... V> void warpgroup_wait(V &...) {}
+
 inline int pack_bf16(float low, float high) {
   return int(to_bf16(low).bits | u32(to_bf16(high).bits) << 16);
 }

@@ -10,23 +10,23 @@
 
 // CHECK-LABEL: func @chain
 //       CHECK:   weft.dispatch "norm"
-//  CHECK-SAME:     attributes {result_layouts = [#tile.panels<columns = 128, stride = 136>]
+//  CHECK-SAME:     attributes {result_layouts = [#tile.panels<columns = 128>]
 //       CHECK:   weft.dispatch "linear"
-//  CHECK-SAME:     attributes {input_layouts = [#tile.panels<columns = 128, stride = 136>, unit], schedules
+//  CHECK-SAME:     attributes {input_layouts = [#tile.panels<columns = 128>, unit], schedules
 //       CHECK:   weft.dispatch "other"
-//  CHECK-SAME:     attributes {input_layouts = [unit, #tile.panels<columns = 128, stride = 136>], schedules
+//  CHECK-SAME:     attributes {input_layouts = [unit, #tile.panels<columns = 128>], schedules
 
 // The kernels see logical shapes, the entry point the shape in memory.
 
 // PROGRAM-LABEL: tile.program @rms_norm
-//       PROGRAM:   tile.kernel @sm_90a {{.*}}: memref<?x256xbf16>, {{.*}}: memref<1x256xbf16>, %[[Y:.*]]: memref<?x256xbf16, #tile.panels<columns = 128, stride = 136>>)
+//       PROGRAM:   tile.kernel @sm_90a {{.*}}: memref<?x256xbf16>, {{.*}}: memref<1x256xbf16>, %[[Y:.*]]: memref<?x256xbf16, #tile.panels<columns = 128>>)
 //       PROGRAM:   tile.store {{.*}}, %[[Y]]
 // PROGRAM-LABEL: tile.program @linear
-//       PROGRAM:   tile.kernel @sm_90a {{.*}} (%[[X:.*]]: memref<?x256xbf16, #tile.panels<columns = 128, stride = 136>>, %[[W:.*]]: memref<64x256xbf16, #tile.fragments>, %{{.*}}: memref<?x64xbf16>)
+//       PROGRAM:   tile.kernel @sm_90a {{.*}} (%[[X:.*]]: memref<?x256xbf16, #tile.panels<columns = 128>>, %[[W:.*]]: memref<64x256xbf16, #tile.fragments>, %{{.*}}: memref<?x64xbf16>)
 //       PROGRAM:   tile.load %[[X]]{{.*}} -> tensor<1x8xbf16>
 //       PROGRAM:   tile.load %[[W]][%[[N:.*]], %[[K:.*]]] dims [1, 0] {{.*}} -> tensor<8x64xbf16>
 // PROGRAM-LABEL: func.func @chain
-//       PROGRAM:   %[[P:.*]] = tile.launch @rms_norm {{.*}} sizes {{\[\[}}"2", "tokens", "136"]] {{.*}} -> tensor<2x?x136xbf16>
+//       PROGRAM:   %[[P:.*]] = tile.launch @rms_norm {{.*}} sizes {{\[\[}}"2", "7 + tokens", "128"]] {{.*}} -> tensor<2x?x128xbf16>
 //       PROGRAM:   tile.launch @linear "linear"(%[[P]], {{.*}} sizes {{\[\[}}"tokens", "64"]]
 //       PROGRAM:   tile.launch @addf "other"({{.*}}, %[[P]])
 func.func @chain(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<256xbf16>, %m: tensor<4x16x32x8xbf16>) -> (tensor<?x64xbf16>, tensor<?x256xbf16>) {
@@ -55,17 +55,17 @@ func.func @chain(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["token
 
 // CHECK-LABEL: func @heads
 //       CHECK:   weft.dispatch "rope"
-//  CHECK-SAME:     attributes {result_layouts = [#tile.panels<columns = 128, stride = 136>]
+//  CHECK-SAME:     attributes {result_layouts = [#tile.panels<columns = 128>]
 //       CHECK:   weft.dispatch "linear"
-//  CHECK-SAME:     attributes {input_layouts = [#tile.panels<columns = 128, stride = 136>, unit], schedules
+//  CHECK-SAME:     attributes {input_layouts = [#tile.panels<columns = 128>, unit], schedules
 //       CHECK:   weft.dispatch "pick"
-//  CHECK-SAME:     attributes {result_layouts = [#tile.panels<columns = 128, stride = 136>]
+//  CHECK-SAME:     attributes {result_layouts = [#tile.panels<columns = 128>]
 //       CHECK:   weft.dispatch "head"
-//  CHECK-SAME:     attributes {input_layouts = [#tile.panels<columns = 128, stride = 136>, unit], schedules
+//  CHECK-SAME:     attributes {input_layouts = [#tile.panels<columns = 128>, unit], schedules
 // PROGRAM-LABEL: func.func @heads
-//       PROGRAM:   sizes {{\[\[}}"2", "tokens", "136"]]
+//       PROGRAM:   sizes {{\[\[}}"2", "7 + tokens", "128"]]
 //       PROGRAM:   sizes {{\[\[}}"tokens", "256"]]
-//       PROGRAM:   sizes {{\[\[}}"2", "logits", "136"]]
+//       PROGRAM:   sizes {{\[\[}}"2", "7 + logits", "128"]]
 func.func @heads(%x: tensor<?x4x64xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %cos: tensor<?x32xf32> {weft.name = "cos", weft.symbols = ["tokens"]}, %sin: tensor<?x32xf32> {weft.name = "sin", weft.symbols = ["tokens"]}, %ids: tensor<?xi32> {weft.name = "ids", weft.symbols = ["logits"]}, %m: tensor<16x16x32x8xbf16>) -> tensor<?x256xbf16> {
   %0 = weft.dispatch "rope" (%a = %x : tensor<?x4x64xbf16>, %b = %cos : tensor<?x32xf32>, %c = %sin : tensor<?x32xf32>) attributes {schedules = [#rows]} -> (tensor<?x4x64xbf16>) {
     %1 = weft.rope %a, %b, %c : tensor<?x4x64xbf16>, tensor<?x32xf32>

@@ -34,7 +34,7 @@ func.func @attention(%q: tensor<?x4x16xf32> {weft.name = "q", weft.symbols = ["t
 #matrix = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
 #stream = #tile.stream_schedule<level = "sm_90a", most_rows = 0, rows = 64, columns = 64, step = 128, slots = 3, ranges = 1, cluster = 1, column_warps = 4, step_warps = 2>
 #lean = #tile.stream_schedule<level = "sm_90a", most_rows = 0, rows = 64, columns = 64, step = 128, slots = 3, ranges = 1, cluster = 1, column_warps = 2, step_warps = 4>
-#panels = #tile.panels<columns = 128, stride = 136>
+#panels = #tile.panels<columns = 128>
 
 // Schedules for the same rows and grid are alternatives: the first that gives
 // usable code is taken.

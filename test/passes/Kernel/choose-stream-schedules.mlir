@@ -3,7 +3,7 @@
 // RUN: weft-opt %s --weft-choose-stream-schedules=batch-invariant --weft-build-tile-programs --canonicalize --split-input-file | FileCheck %s --check-prefix=PROGRAM
 
 #matrix = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
-#panels = #tile.panels<columns = 128, stride = 136>
+#panels = #tile.panels<columns = 128>
 
 // A layer with few outputs is cut for clusters of four blocks where there are
 // many rows, and into narrow tiles with long steps where there are few. A block
@@ -22,7 +22,7 @@
 
 // INVARIANT-LABEL: func @layer
 //       INVARIANT:   weft.dispatch "o_proj"
-//  INVARIANT-SAME:     schedules = [#tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 32, cluster = 4, column_warps = 8, step_warps = 1>,
+//  INVARIANT-SAME:     schedules = [#tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 32, cluster = 4, column_warps = 8, step_warps = 1, warpgroups = true>,
 //  INVARIANT-SAME:       most_rows = 16, rows = 16,
 //  INVARIANT-SAME:       most_rows = 32, rows = 32,
 //  INVARIANT-SAME:       most_rows = 0, rows = 64, columns = 128, step = 128, slots = 3, ranges = 32, cluster = 4,
@@ -59,7 +59,7 @@ func.func @layer(%x: tensor<?x512xbf16> {weft.name = "x", weft.symbols = ["token
 // together, and both sums are shared at once.
 
 #matrix = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
-#panels = #tile.panels<columns = 128, stride = 136>
+#panels = #tile.panels<columns = 128>
 
 // PROGRAM: tile.program @linear symbols
 // PROGRAM:   tile.kernel @sm_90a {{.*}} attributes {constants = array<i64: 1, 2>,
@@ -108,7 +108,7 @@ func.func @others(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["toke
 
 #ampere = #tile.cuda_schedule<level = "sm_80", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
 #ada = #tile.cuda_schedule<level = "sm_89", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
-#panels = #tile.panels<columns = 128, stride = 136>
+#panels = #tile.panels<columns = 128>
 
 // CHECK-LABEL: func @old
 //       CHECK:   weft.dispatch "old"
@@ -144,7 +144,7 @@ func.func @old(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["tokens"
 
 #old = #tile.cuda_schedule<level = "sm_80", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
 #matrix = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
-#panels = #tile.panels<columns = 128, stride = 136>
+#panels = #tile.panels<columns = 128>
 
 // CHECK-LABEL: func @several
 //       CHECK:   weft.dispatch "layer"

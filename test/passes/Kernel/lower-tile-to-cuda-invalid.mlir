@@ -283,16 +283,89 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
 tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
   tile.kernel @k level "sm_90a" () symbols () item (%i) attributes {schedule = #schedule} {
     %zero = arith.constant 0 : index
-    %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16, #tile.panels<columns = 128, stride = 136>>, memref<128x128xbf16, #tile.fragments>>
+    %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16, #tile.panels<columns = 128>>, memref<128x128xbf16, #tile.fragments>>
     tile.role "math" warps 8 {
       tile.wait_dependency
       %sum = arith.constant dense<0.0> : tensor<8x128xf32, #tile.accumulator>
-      %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16, #tile.panels<columns = 128, stride = 136>>, %w: memref<128x128xbf16, #tile.fragments>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
-        %a = tile.load %x[%zero, %zero] : memref<8x128xbf16, #tile.panels<columns = 128, stride = 136>> -> tensor<8x128xbf16>
+      %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16, #tile.panels<columns = 128>>, %w: memref<128x128xbf16, #tile.fragments>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
+        %a = tile.load %x[%zero, %zero] : memref<8x128xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
         // expected-error @below {{cannot be computed on fragments of a piece; expected loads of its parts, constants, tile.broadcast along rows, arithmetic in f32 and products of 16-bit numbers}}
         %h = arith.addf %a, %a : tensor<8x128xbf16>
         %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<128x128xbf16, #tile.fragments> -> tensor<128x128xbf16>
         %m = tile.mma tensor %h, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32, #tile.accumulator>
+        tile.yield %m : tensor<8x128xf32, #tile.accumulator>
+      }
+    }
+    tile.role "load" warps 1 {
+      tile.wait_dependency
+    }
+  }
+}
+
+// -----
+
+#schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 1, column_warps = 8, step_warps = 1, warpgroups = true>
+tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @k level "sm_90a" () symbols () item (%i) attributes {schedule = #schedule} {
+    %zero = arith.constant 0 : index
+    %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16, #tile.panels<columns = 128>>, memref<128x128xbf16, #tile.fragments>>
+    tile.role "math" warps 8 {
+      tile.wait_dependency
+      %sum = arith.constant dense<0.0> : tensor<8x128xf32, #tile.accumulator>
+      %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16, #tile.panels<columns = 128>>, %w: memref<128x128xbf16, #tile.fragments>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
+        %a = tile.load %x[%zero, %zero] : memref<8x128xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
+        %h = arith.addf %a, %a : tensor<8x128xbf16>
+        %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<128x128xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        // expected-error @below {{cannot be computed by warpgroups; expected rows in panels of a slot, as they are or multiplied by a tile of one row in 16 bits}}
+        %m = tile.mma tensor %h, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32, #tile.accumulator>
+        tile.yield %m : tensor<8x128xf32, #tile.accumulator>
+      }
+    }
+    tile.role "load" warps 1 {
+      tile.wait_dependency
+    }
+  }
+}
+
+// -----
+
+#schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 1, column_warps = 4, step_warps = 2, warpgroups = true>
+tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @k level "sm_90a" () symbols () item (%i) attributes {schedule = #schedule} {
+    %zero = arith.constant 0 : index
+    %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16, #tile.panels<columns = 128>>, memref<128x128xbf16, #tile.fragments>>
+    tile.role "math" warps 8 {
+      tile.wait_dependency
+      %sum = arith.constant dense<0.0> : tensor<8x128xf32, #tile.accumulator>
+      %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16, #tile.panels<columns = 128>>, %w: memref<128x128xbf16, #tile.fragments>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
+        %a = tile.load %x[%zero, %zero] : memref<8x128xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
+        %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<128x128xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        // expected-error @below {{cannot be computed by warpgroups; expected one input and 16 columns for each column warp}}
+        %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32, #tile.accumulator>
+        tile.yield %m : tensor<8x128xf32, #tile.accumulator>
+      }
+    }
+    tile.role "load" warps 1 {
+      tile.wait_dependency
+    }
+  }
+}
+
+// -----
+
+#schedule = #tile.stream_schedule<level = "sm_90", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 1, column_warps = 8, step_warps = 1, warpgroups = true>
+tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
+  // expected-error @below {{'sm_90' has no multiplications of warpgroups}}
+  tile.kernel @k level "sm_90" () symbols () item (%i) attributes {schedule = #schedule} {
+    %zero = arith.constant 0 : index
+    %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16, #tile.panels<columns = 128>>, memref<128x128xbf16, #tile.fragments>>
+    tile.role "math" warps 8 {
+      tile.wait_dependency
+      %sum = arith.constant dense<0.0> : tensor<8x128xf32, #tile.accumulator>
+      %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16, #tile.panels<columns = 128>>, %w: memref<128x128xbf16, #tile.fragments>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
+        %a = tile.load %x[%zero, %zero] : memref<8x128xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
+        %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<128x128xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32, #tile.accumulator>
         tile.yield %m : tensor<8x128xf32, #tile.accumulator>
       }
     }

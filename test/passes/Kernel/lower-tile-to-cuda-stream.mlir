@@ -43,7 +43,7 @@
 //       CHECK:   cuda.return
 #schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 2, column_warps = 4, step_warps = 2>
 tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"2", 1>] {
-  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
     %c128 = arith.constant 128 : index
@@ -56,7 +56,7 @@ tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.exten
       %d = arith.subi %c, %begin : index
       %round = arith.divui %d, %c128 : index
       %sum = tile.fold %k = %c0 to %c512 step %c128 merge add init (%s = %zero : tensor<8x128xf32>) {
-        %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>> -> tensor<8x128xbf16>
+        %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
         %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<128x128xbf16>
         %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32>
         tile.yield %m : tensor<8x128xf32>
@@ -67,6 +67,50 @@ tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.exten
       %part = tile.share %sum round %round : tensor<8x128xf32> -> tensor<8x64xf32>
       %half = arith.truncf %part : tensor<8x64xf32> to tensor<8x64xbf16>
       tile.store %half, %y[%c0, %first] rows %rows : tensor<8x64xbf16>, memref<?x512xbf16>
+    }
+    tile.return
+  }
+}
+
+// Warpgroups read the rows where they lie in the slot: eight steps of 16 for all
+// 64 rows, 64 columns in four warps. The weight's fragments are in registers.
+
+// CHECK-LABEL: cuda.kernel @warpgroups
+//       CHECK:     scf.for {{.*}} -> (vector<32xf32>)
+//       CHECK:       cuda.mbarrier_wait
+//   CHECK-NOT:       cuda.load_matrix
+//       CHECK:       %[[HELD:.*]]:9 = cuda.warpgroup_arrive %{{.*}} : vector<32xf32>, vector<4xi32>,
+//       CHECK:       cuda.warpgroup_mma bf16 %[[HELD]]#1, %{{.*}}[%{{.*}}] strides 64, 1024, %[[HELD]]#0
+// CHECK-COUNT-6:     cuda.warpgroup_mma
+//       CHECK:       %[[LAST:.*]] = cuda.warpgroup_mma bf16 %[[HELD]]#8,
+//       CHECK:       cuda.warpgroup_wait %[[LAST]] : vector<32xf32>
+//       CHECK:       cuda.mbarrier_arrive
+#warpgroups = #tile.stream_schedule<level = "sm_90a", most_rows = 64, rows = 64, columns = 128, step = 128, slots = 3, ranges = 2, cluster = 2, column_warps = 8, step_warps = 1, warpgroups = true>
+tile.program @warpgroups symbols ["rows"] grid [#tile.extent<"rows", 64>, #tile.extent<"2", 1>] {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #warpgroups, constants = array<i64: 1>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %c128 = arith.constant 128 : index
+    %c256 = arith.constant 256 : index
+    %c512 = arith.constant 512 : index
+    %zero = arith.constant dense<0.0> : tensor<64x128xf32>
+    %begin = arith.muli %i, %c256 : index
+    %end = arith.addi %begin, %c256 : index
+    scf.for %c = %begin to %end step %c128 {
+      %d = arith.subi %c, %begin : index
+      %round = arith.divui %d, %c128 : index
+      %sum = tile.fold %k = %c0 to %c512 step %c128 merge add init (%s = %zero : tensor<64x128xf32>) {
+        %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128>> -> tensor<64x128xbf16>
+        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        %m = tile.mma tensor %a, %b, %s : tensor<64x128xbf16>, tensor<128x128xbf16>, tensor<64x128xf32>
+        tile.yield %m : tensor<64x128xf32>
+      }
+      %rank = tile.cluster_rank
+      %offset = arith.muli %rank, %c64 : index
+      %first = arith.addi %c, %offset : index
+      %part = tile.share %sum round %round : tensor<64x128xf32> -> tensor<64x64xf32>
+      %half = arith.truncf %part : tensor<64x64xf32> to tensor<64x64xbf16>
+      tile.store %half, %y[%c0, %first] rows %rows : tensor<64x64xbf16>, memref<?x512xbf16>
     }
     tile.return
   }
@@ -96,7 +140,7 @@ tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.exten
 //       CHECK:     arith.divf
 #norm_schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 4, cluster = 1, column_warps = 4, step_warps = 2>
 tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"4", 1>] {
-  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>>, %w: memref<512x512xbf16, #tile.fragments>, %n: memref<1x512xbf16>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #norm_schedule, constants = array<i64: 1, 2>} {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %n: memref<1x512xbf16>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #norm_schedule, constants = array<i64: 1, 2>} {
     %c0 = arith.constant 0 : index
     %c128 = arith.constant 128 : index
     %c512 = arith.constant 512 : index
@@ -106,7 +150,7 @@ tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<
     %end = arith.addi %begin, %c128 : index
     scf.for %c = %begin to %end step %c128 {
       %sums:2 = tile.fold %k = %c0 to %c512 step %c128 merge add init (%s = %zero : tensor<8x128xf32>, %q = %none : tensor<8x1xf32>) {
-        %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>> -> tensor<8x128xbf16>
+        %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
         %f = arith.extf %a : tensor<8x128xbf16> to tensor<8x128xf32>
         %p = arith.mulf %f, %f : tensor<8x128xf32>
         %r = tile.reduce add %p : tensor<8x128xf32> -> tensor<8x1xf32>
@@ -150,7 +194,7 @@ tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<
 //       CHECK:       cuda.prefetch_bulk
 #resident_schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 1, rows = 8, columns = 16, step = 256, slots = 12, ranges = 4, cluster = 1, column_warps = 1, step_warps = 8, resident_rows = 1>
 tile.program @resident symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"4", 1>] {
-  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>>, %w: memref<512x512xbf16, #tile.fragments>, %next: memref<256x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #resident_schedule, constants = array<i64: 1>} {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %next: memref<256x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #resident_schedule, constants = array<i64: 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c16 = arith.constant 16 : index
@@ -160,7 +204,7 @@ tile.program @resident symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.ext
     %zero = arith.constant dense<0.0> : tensor<8x16xf32>
     %begin = arith.muli %i, %c128 : index
     %end = arith.addi %begin, %c128 : index
-    %all = tile.load %x[%c0, %c0] : memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>> -> tensor<1x512xbf16>
+    %all = tile.load %x[%c0, %c0] : memref<?x512xbf16, #tile.panels<columns = 128>> -> tensor<1x512xbf16>
     %kept = tile.scratch : memref<1x512xbf16>
     tile.store %all, %kept[%c0, %c0] : tensor<1x512xbf16>, memref<1x512xbf16>
     scf.for %c = %begin to %end step %c16 {
@@ -201,7 +245,7 @@ tile.program @resident symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.ext
 //       CHECK:   cuda.return
 #together = #tile.stream_schedule<level = "sm_80", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 3, ranges = 2, cluster = 1, column_warps = 4, step_warps = 2, load_warps = 0>
 tile.program @together symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"2", 1>] {
-  tile.kernel @sm_80 level "sm_80" (%x: memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #together, constants = array<i64: 1>} {
+  tile.kernel @sm_80 level "sm_80" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #together, constants = array<i64: 1>} {
     %c0 = arith.constant 0 : index
     %c128 = arith.constant 128 : index
     %c256 = arith.constant 256 : index
@@ -213,7 +257,7 @@ tile.program @together symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.ext
       %d = arith.subi %c, %begin : index
       %round = arith.divui %d, %c128 : index
       %sum = tile.fold %k = %c0 to %c512 step %c128 merge add init (%s = %zero : tensor<8x128xf32>) {
-        %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>> -> tensor<8x128xbf16>
+        %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
         %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<128x128xbf16>
         %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32>
         tile.yield %m : tensor<8x128xf32>

@@ -269,23 +269,26 @@ tile.program @halves symbols [] grid [#tile.extent<"1", 1>] {
 //  CHECK-SAME:     (%[[X:.*]]: !cuda.ptr<bf16, global>, %[[W:.*]]: !cuda.ptr<bf16, global>, %{{.*}}: !cuda.ptr<bf16, global>, %[[ROWS:.*]]: index, %{{.*}}: index)
 //       CHECK:   %[[THREAD:.*]] = cuda.thread_index
 //       CHECK:   %[[ITEM:.*]] = cuda.block_index
+//       CHECK:   %[[STORED:.*]] = arith.addi %[[ROWS]], %c7 : index
 //       CHECK:   scf.for %[[K:.*]] = %c0 to %c256 step %c8
-//   CHECK-DAG:     arith.muli %[[ITEM]], %c136 : index
-//   CHECK-DAG:     arith.andi %[[K]], %c127 : index
+//   CHECK-DAG:     %[[GROUP:.*]] = arith.shrui %[[ITEM]], %c3 : index
+//   CHECK-DAG:     arith.muli %[[GROUP]], %c1024 : index
+//   CHECK-DAG:     %[[INGROUP:.*]] = arith.andi %[[ITEM]], %c7 : index
+//   CHECK-DAG:     arith.muli %[[INGROUP]], %c8 : index
 //   CHECK-DAG:     %[[PANEL:.*]] = arith.shrui %[[K]], %c7 : index
-//   CHECK-DAG:     %[[STRIDE:.*]] = arith.muli %[[PANEL]], %c136 : index
-//   CHECK-DAG:     arith.muli %[[STRIDE]], %[[ROWS]] : index
+//   CHECK-DAG:     %[[STRIDE:.*]] = arith.muli %[[PANEL]], %c128 : index
+//   CHECK-DAG:     arith.muli %[[STRIDE]], %[[STORED]] : index
 //       CHECK:     cuda.load %[[A:.*]][%c0_i32] {{.*}} -> bf16
 //       CHECK:     cuda.load %[[B:.*]][%c0_i32] {{.*}} -> vector<2xbf16>
 //       CHECK:     cuda.load %[[A]][%c1_i32]
 //       CHECK:     cuda.load %[[A]][%c2_i32]
 //       CHECK:     cuda.load %[[B]][%c8_i32] {{.*}} -> vector<2xbf16>
-//       CHECK:   cuda.store %{{.*}}[%[[THREAD]]] : bf16
+//       CHECK:   cuda.store %{{.*}}[%{{.*}}] : bf16
 //       CHECK:   %[[COLUMN:.*]] = arith.addi %{{.*}}, %[[THREAD]] : i32
-//   CHECK-DAG:   arith.andi %[[COLUMN]], %c127_i32
+//   CHECK-DAG:   arith.andi %[[COLUMN]], %c7_i32
 //   CHECK-DAG:   arith.shrui %[[COLUMN]], %c7_i32
 #schedule = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
-#panels = #tile.panels<columns = 128, stride = 136>
+#panels = #tile.panels<columns = 128>
 tile.program @packed symbols ["rows"] grid [#tile.extent<"rows", 1>] {
   tile.kernel @h level "sm_90a" (%x: memref<?x256xbf16, #panels>, %w: memref<64x256xbf16, #tile.fragments>, %y: memref<?x128xbf16, #panels>) symbols (%rows) item (%i) attributes {schedule = #schedule} {
     %zero = arith.constant 0 : index

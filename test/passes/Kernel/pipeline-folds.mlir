@@ -6,7 +6,7 @@
 
 // DOC
 // CHECK-LABEL: tile.kernel @sm_90a
-//       CHECK:   %[[RING:.*]] = tile.channel slots 6 : <memref<8x128xbf16, #tile.panels<columns = 128, stride = 136>>, memref<128x128xbf16, #tile.fragments>>
+//       CHECK:   %[[RING:.*]] = tile.channel slots 6 : <memref<8x128xbf16, #tile.panels<columns = 128>>, memref<128x128xbf16, #tile.fragments>>
 //       CHECK:   %[[RANK:.*]] = tile.cluster_rank
 //       CHECK:   tile.role "math" warps 8 {
 //       CHECK:     tile.wait_dependency
@@ -27,7 +27,7 @@
 //       CHECK:     tile.produce all %[[RING]]
 #schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 2, column_warps = 4, step_warps = 2>
 tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"2", 1>] {
-  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
     %c128 = arith.constant 128 : index
@@ -40,7 +40,7 @@ tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.exten
       %d = arith.subi %c, %begin : index
       %round = arith.divui %d, %c128 : index
       %sum = tile.fold %k = %c0 to %c512 step %c128 merge add init (%s = %zero : tensor<8x128xf32>) {
-        %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>> -> tensor<8x128xbf16>
+        %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
         %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<128x128xbf16>
         %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32>
         tile.yield %m : tensor<8x128xf32>
@@ -72,7 +72,7 @@ tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.exten
 //       CHECK:     tile.copy constant {{.*}} memref<1x512xbf16>, memref<1x128xbf16>
 #schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 4, cluster = 1, column_warps = 4, step_warps = 2>
 tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"4", 1>] {
-  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>>, %w: memref<512x512xbf16, #tile.fragments>, %n: memref<1x512xbf16>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1, 2>} {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %n: memref<1x512xbf16>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1, 2>} {
     %c0 = arith.constant 0 : index
     %c128 = arith.constant 128 : index
     %c512 = arith.constant 512 : index
@@ -82,7 +82,7 @@ tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<
     %end = arith.addi %begin, %c128 : index
     scf.for %c = %begin to %end step %c128 {
       %sums:2 = tile.fold %k = %c0 to %c512 step %c128 merge add init (%s = %zero : tensor<8x128xf32>, %q = %none : tensor<8x1xf32>) {
-        %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>> -> tensor<8x128xbf16>
+        %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
         %f = arith.extf %a : tensor<8x128xbf16> to tensor<8x128xf32>
         %p = arith.mulf %f, %f : tensor<8x128xf32>
         %r = tile.reduce add %p : tensor<8x128xf32> -> tensor<8x1xf32>
@@ -130,7 +130,7 @@ tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<
 //       CHECK:     tile.prefetch %{{.*}} ranges 4 bytes 32768
 #resident_schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 1, rows = 8, columns = 16, step = 256, slots = 12, ranges = 4, cluster = 1, column_warps = 1, step_warps = 8, resident_rows = 1>
 tile.program @resident symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"4", 1>] {
-  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>>, %w: memref<512x512xbf16, #tile.fragments>, %next: memref<256x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #resident_schedule, constants = array<i64: 1>} {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %next: memref<256x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #resident_schedule, constants = array<i64: 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c16 = arith.constant 16 : index
@@ -140,7 +140,7 @@ tile.program @resident symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.ext
     %zero = arith.constant dense<0.0> : tensor<8x16xf32>
     %begin = arith.muli %i, %c128 : index
     %end = arith.addi %begin, %c128 : index
-    %all = tile.load %x[%c0, %c0] : memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>> -> tensor<1x512xbf16>
+    %all = tile.load %x[%c0, %c0] : memref<?x512xbf16, #tile.panels<columns = 128>> -> tensor<1x512xbf16>
     %kept = tile.scratch : memref<1x512xbf16>
     tile.store %all, %kept[%c0, %c0] : tensor<1x512xbf16>, memref<1x512xbf16>
     scf.for %c = %begin to %end step %c16 {
@@ -185,7 +185,7 @@ tile.program @resident symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.ext
 //       CHECK:         tile.mma tensor
 #schedule = #tile.stream_schedule<level = "sm_80", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 3, ranges = 2, cluster = 1, column_warps = 4, step_warps = 2, load_warps = 0>
 tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"2", 1>] {
-  tile.kernel @sm_80 level "sm_80" (%x: memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {
+  tile.kernel @sm_80 level "sm_80" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {
     %c0 = arith.constant 0 : index
     %c128 = arith.constant 128 : index
     %c256 = arith.constant 256 : index
@@ -197,7 +197,7 @@ tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.exten
       %d = arith.subi %c, %begin : index
       %round = arith.divui %d, %c128 : index
       %sum = tile.fold %k = %c0 to %c512 step %c128 merge add init (%s = %zero : tensor<8x128xf32>) {
-        %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128, stride = 136>> -> tensor<8x128xbf16>
+        %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
         %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<128x128xbf16>
         %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32>
         tile.yield %m : tensor<8x128xf32>

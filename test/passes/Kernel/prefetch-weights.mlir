@@ -4,7 +4,7 @@
 
 #one = #tile.stream_schedule<level = "sm_90a", most_rows = 1, rows = 8, columns = 16, step = 256, slots = 12, ranges = 16, cluster = 1, column_warps = 1, step_warps = 8, resident_rows = 1>
 #any = #tile.stream_schedule<level = "sm_90a", most_rows = 0, rows = 64, columns = 128, step = 128, slots = 3, ranges = 4, cluster = 4, column_warps = 4, step_warps = 2>
-#panels = #tile.panels<columns = 128, stride = 136>
+#panels = #tile.panels<columns = 128>
 
 // A kernel brings the start of each range of the next weight, as the schedule
 // for as many rows cuts it.
@@ -51,7 +51,7 @@ func.func @adjacent(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["to
 #one = #tile.stream_schedule<level = "sm_90a", most_rows = 1, rows = 8, columns = 16, step = 256, slots = 12, ranges = 16, cluster = 1, column_warps = 1, step_warps = 8, resident_rows = 1>
 #any = #tile.stream_schedule<level = "sm_90a", most_rows = 0, rows = 64, columns = 128, step = 128, slots = 3, ranges = 4, cluster = 4, column_warps = 4, step_warps = 2>
 #other = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
-#panels = #tile.panels<columns = 128, stride = 136>
+#panels = #tile.panels<columns = 128>
 
 // CHECK-LABEL: func @pause
 //       CHECK:   weft.dispatch "first"
@@ -82,7 +82,7 @@ func.func @pause(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["token
 // -----
 
 #any = #tile.stream_schedule<level = "sm_90a", most_rows = 0, rows = 64, columns = 128, step = 128, slots = 3, ranges = 4, cluster = 4, column_warps = 4, step_warps = 2>
-#panels = #tile.panels<columns = 128, stride = 136>
+#panels = #tile.panels<columns = 128>
 
 // REMARK: remark: [Missed] weight-not-prefetched | {{.*}}Remark="its weight is computed"
 // CHECK-LABEL: func @computed
@@ -108,7 +108,7 @@ func.func @computed(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["to
 // Without bulk copies nothing is brought.
 
 #any = #tile.stream_schedule<level = "sm_80", most_rows = 0, rows = 64, columns = 128, step = 128, slots = 2, ranges = 16, cluster = 1, column_warps = 4, step_warps = 2, load_warps = 0>
-#panels = #tile.panels<columns = 128, stride = 136>
+#panels = #tile.panels<columns = 128>
 
 // CHECK-LABEL: func @old
 //   CHECK-NOT:   prefetch
