@@ -157,38 +157,57 @@ reference::RandomOptions makeAttention(const std::string &family,
   return options;
 }
 
+struct AttentionCase {
+  const char *family, *arch;
+  int64_t tokensPerStep;
+};
+
+class HostCudaAttention : public testing::TestWithParam<AttentionCase> {};
+
 // Over more blocks of keys than there are splits, in a step with tiles of 64
-// rows.
-TEST(HostCudaAttention, TensorCoresEqualTheReference) {
-  for (const char *family : {"llama", "gemma2"}) {
-    SCOPED_TRACE(family);
-    CompileSettings settings;
-    settings.cudaArchs = {"sm_80"};
-    std::string name = std::string(family) + "-attention";
-    plans().compile(name, makeAttention(family), settings);
-    std::shared_ptr<rt::Program> program =
-        load(name, plans().getCheckpoint(name), settings);
-    EXPECT_TRUE(std::ranges::any_of(
-        program->getPlan().kernels, [](const rt::Kernel &kernel) {
-          return kernel.schedule.find("row_warps = 4") != std::string::npos;
-        }));
-    PlanModel model(program);
-    auto reference = reference::Transformer::load(plans().getCheckpoint(name));
-    const int64_t lengths[] = {5, 590};
-    EXPECT_LE(relativeError(reference, randomPrompts(lengths, 320, 11),
-                            model.asRunModel()),
-              2e-2);
-  }
+// rows, or in two and one with a cluster, which begin with keys of the steps
+// before.
+TEST_P(HostCudaAttention, TensorCoresEqualTheReference) {
+  const auto &[family, arch, tokensPerStep] = GetParam();
+  CompileSettings settings;
+  settings.cudaArchs = {arch};
+  std::string name = std::string(family) + arch;
+  plans().compile(name, makeAttention(family), settings);
+  std::shared_ptr<rt::Program> program =
+      load(name, plans().getCheckpoint(name), settings);
+  EXPECT_TRUE(std::ranges::any_of(
+      program->getPlan().kernels, [](const rt::Kernel &kernel) {
+        return kernel.schedule.find("row_warps = 4") != std::string::npos;
+      }));
+  PlanModelOptions options;
+  options.tokensPerStep = tokensPerStep;
+  PlanModel model(program, options);
+  auto reference = reference::Transformer::load(plans().getCheckpoint(name));
+  const int64_t lengths[] = {5, 590};
+  EXPECT_LE(relativeError(reference, randomPrompts(lengths, 320, 11),
+                          model.asRunModel()),
+            2e-2);
 }
+
+INSTANTIATE_TEST_SUITE_P(All, HostCudaAttention,
+                         testing::Values(AttentionCase{"llama", "sm_80", 590},
+                                         AttentionCase{"gemma2", "sm_80", 590},
+                                         AttentionCase{"llama", "sm_90a", 285},
+                                         AttentionCase{"gemma2", "sm_90a",
+                                                       285}),
+                         [](const auto &info) {
+                           return std::string(info.param.family) + "_" +
+                                  info.param.arch;
+                         });
 
 // Tiles begin with their sequence and end with it, so its rows are the same
 // bits whatever else is in the step.
-TEST(HostCudaAttention, TilesOfManyRowsDoNotDependOnOtherSequences) {
+TEST(HostCudaTiles, OfManyRowsDoNotDependOnOtherSequences) {
   CompileSettings settings;
   settings.cudaArchs = {"sm_80"};
-  plans().compile("llama-attention", makeAttention("llama"), settings);
-  std::shared_ptr<rt::Program> program = load(
-      "llama-attention", plans().getCheckpoint("llama-attention"), settings);
+  plans().compile("llama-tiles", makeAttention("llama"), settings);
+  std::shared_ptr<rt::Program> program =
+      load("llama-tiles", plans().getCheckpoint("llama-tiles"), settings);
   const int64_t lengths[] = {7, 270};
   std::vector<std::vector<int32_t>> prompts = randomPrompts(lengths, 320, 23);
   PlanModel alone(program), together(program, {.sequences = 2});
