@@ -1,11 +1,12 @@
-/* run_entry.c - Runs one entry of a compiled plan on zeros.
+/* run_entry.c - Runs one entry of a compiled plan once.
  *
  *   run_entry PLAN.weft ENTRY [SYMBOL=VALUE ...]
  *
  * Shows the whole C interface in order: open a plan, ask what an entry takes,
  * make tensors for it, make a session, run, read the outputs. Every symbol of
  * the plan needs a value: those per session (cache_blocks) and the sizes of
- * this run (tokens).
+ * this run (tokens). Inputs are zeros, but those of a model's entry that say
+ * where tokens are: all tokens are one sequence there.
  *
  * Build: cc -std=c99 run_entry.c -lweft
  */
@@ -84,6 +85,27 @@ static int make_tensors(const weft_plan *plan, const char *entry,
   return 1;
 }
 
+/* Where the tokens of a model are: one sequence from position 0 on, whose
+ * blocks of the cache follow each other. docs/architecture.md has the meaning
+ * of each input; values out of range are refused by weft_session_run. */
+static void place_tokens(const weft_tensor *input, int32_t tokens) {
+  int32_t *values = input->data;
+  size_t count = count_elements(input), i;
+  if (input->dtype != WEFT_I32 || input->rank == 0)
+    return;
+  if (!strcmp(input->name, "block_table"))
+    count = input->rank == 2 && input->shape[0] != 0 ? input->shape[1] : 0;
+  if (!strcmp(input->name, "positions") || !strcmp(input->name, "slots") ||
+      !strcmp(input->name, "block_table"))
+    for (i = 0; i < count; ++i)
+      values[i] = (int32_t)i;
+  if (!strcmp(input->name, "sequence_starts"))
+    for (i = 1; i < count; ++i)
+      values[i] = tokens;
+  if (!strcmp(input->name, "context_lengths") && count != 0)
+    values[0] = tokens;
+}
+
 static void print_values(const weft_tensor *tensor) {
   size_t count = count_elements(tensor), i;
   printf("%s:", tensor->name);
@@ -103,6 +125,7 @@ int main(int argc, char **argv) {
   weft_symbol symbols[MAX_SYMBOLS];
   weft_tensor inputs[MAX_TENSORS], outputs[MAX_TENSORS];
   size_t symbol_count = 0, input_count = 0, output_count = 0, i;
+  int32_t tokens = 0;
   int argument;
 
   if (argc < 3 || argc - 3 > MAX_SYMBOLS) {
@@ -124,6 +147,12 @@ int main(int argc, char **argv) {
       !make_tensors(plan, argv[2], WEFT_OUTPUT, symbols, symbol_count, outputs,
                     &output_count))
     return fail("cannot describe the entry");
+
+  for (i = 0; i < input_count; ++i)
+    if (!strcmp(inputs[i].name, "tokens") && inputs[i].rank == 1)
+      tokens = (int32_t)inputs[i].shape[0];
+  for (i = 0; i < input_count; ++i)
+    place_tokens(&inputs[i], tokens);
 
   /* The same values are the limits of the session and the sizes of the run. */
   memset(&options, 0, sizeof(options));

@@ -1,6 +1,7 @@
 //===- SessionApi.cpp - weft_session_* ------------------------------------===//
 
 #include "runtime/Core/Handles.h"
+#include "runtime/Llm/EntryInputs.h"
 
 #include <cstring>
 
@@ -114,6 +115,7 @@ weft_status weft_session_create(weft_plan *plan,
       return made.getStatus();
     auto handle = std::make_unique<weft_session>();
     handle->session = made.take();
+    handle->session->setInputCheck(makeInputCheck(*handle->session));
     *session = handle.release();
     return Status::ok();
   });

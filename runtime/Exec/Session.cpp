@@ -184,6 +184,9 @@ Status Session::runLocked(uint32_t entry, std::span<const Argument> inputs,
           runner.binder.bind(inputs, outputs, symbols, symbolValues);
       !status)
     return status;
+  if (inputCheck)
+    if (Status status = inputCheck(getPlan().entries[entry], inputs); !status)
+      return status;
   if (Status status =
           runner.commands->resolve(symbolValues, {stateMemory, &workspace});
       !status)

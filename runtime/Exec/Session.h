@@ -15,6 +15,7 @@
 #include "runtime/Exec/Program.h"
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,6 +32,11 @@ struct SessionOptions {
   /// are the plan's maxima.
   std::vector<SymbolValue> symbols;
 };
+
+/// Looks at the values of a run's inputs, whose names, types and shapes are
+/// those of the entry. A status that is not Ok refuses the run.
+using InputCheck =
+    std::function<Status(const Entry &, std::span<const Argument> inputs)>;
 
 /// Threading: one call at a time; a call while another one runs is refused.
 /// Sessions of the same program are independent of each other.
@@ -60,6 +66,10 @@ public:
   Status run(uint32_t entry, std::span<const Argument> inputs,
              std::span<const Argument> outputs,
              std::span<const SymbolValue> symbols = {});
+
+  /// Kernels take the values of inputs for places in memory: without a check,
+  /// which all runs from now on then pass, they are the caller's to get right.
+  void setInputCheck(InputCheck check) { inputCheck = std::move(check); }
 
   /// Adds a callback after every command of every run; returns a number for
   /// removeHook. Hooks run in the order they were added.
@@ -119,6 +129,7 @@ private:
   std::unique_ptr<Stream> stream;
   std::vector<EntryRunner> runners;  ///< One per entry.
   std::vector<int64_t> symbolValues; ///< Of the current run.
+  InputCheck inputCheck;             ///< May be empty.
   std::vector<RegisteredHook> hooks;
   uint32_t nextHookId = 0;
   std::atomic<bool> busy{false};

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 using namespace weft::rt;
 
@@ -148,11 +147,16 @@ int64_t countTokenTypes(const Plan &plan) {
 
 } // namespace
 
-Status weft::rt::verifyEntryInputs(const Plan &plan, const Entry &entry,
-                                   std::span<const Argument> inputs,
-                                   int64_t cacheBlocks) {
-  const Result<ModelMeta> meta = ModelMeta::parse(plan.metaJson);
-  if (!meta || (entry.name != "step" && entry.name != "encode"))
+EntryInputVerifier::EntryInputVerifier(const Plan &plan, int64_t cacheBlocks)
+    : cacheBlocks(cacheBlocks) {
+  if (const Result<ModelMeta> meta = ModelMeta::parse(plan.metaJson))
+    sizes = {meta->vocabularySize, meta->contextLength, meta->blockSize,
+             countTokenTypes(plan)};
+}
+
+Status EntryInputVerifier::verify(const Entry &entry,
+                                  std::span<const Argument> inputs) const {
+  if (!sizes || (entry.name != "step" && entry.name != "encode"))
     return Status::ok();
   const Checker checker(inputs);
   constexpr int64_t any = INT32_MAX;
@@ -161,16 +165,16 @@ Status weft::rt::verifyEntryInputs(const Plan &plan, const Entry &entry,
   const int64_t sequences =
       checker.getSize("sequence_starts", 0).value_or(any) - 1;
   const int64_t logits = checker.getSize("logit_rows", 0).value_or(any);
-  const int64_t vocabulary = meta->vocabularySize;
+  const int64_t vocabulary = sizes->vocabulary;
   // Positions beyond the table of blocks have no place in the cache.
   const int64_t blocks = checker.getSize("block_table", 1).value_or(any);
   const int64_t length =
-      std::min(meta->contextLength, multiply(blocks, meta->blockSize));
-  const int64_t slots = multiply(cacheBlocks, meta->blockSize);
+      std::min(sizes->contextLength, multiply(blocks, sizes->blockSize));
+  const int64_t slots = multiply(cacheBlocks, sizes->blockSize);
   const Range ranges[] = {
       {"tokens", 0, vocabulary - 1},
       {"positions", 0, length - 1},
-      {"token_types", 0, countTokenTypes(plan) - 1},
+      {"token_types", 0, sizes->tokenTypes - 1},
       {"sequence_ids", 0, sequences - 1},
       {"slots", 0, slots - 1},
       {"sequence_starts", 0, tokens},
@@ -190,4 +194,15 @@ Status weft::rt::verifyEntryInputs(const Plan &plan, const Entry &entry,
   if (Status status = checker.checkAscending("sequence_starts"); !status)
     return status;
   return checker.checkSequences();
+}
+
+InputCheck weft::rt::makeInputCheck(const Session &session) {
+  // Without such a size there is no cache that could be left.
+  const Result<uint32_t> symbol = findSymbol(session.getPlan(), "cache_blocks");
+  const int64_t blocks =
+      symbol ? session.getLimits().maximum[*symbol] : INT64_MAX;
+  return [verifier = EntryInputVerifier(session.getPlan(), blocks)](
+             const Entry &entry, std::span<const Argument> inputs) {
+    return verifier.verify(entry, inputs);
+  };
 }

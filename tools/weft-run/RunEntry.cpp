@@ -183,7 +183,6 @@ Status weft::runEntry(const EntryOptions &options) {
     return outputs.getStatus();
 
   // The session is exactly as large as this one run needs.
-  int64_t cacheBlocks = 0;
   SessionOptions sizes;
   std::vector<SymbolValue> runSymbols;
   for (uint32_t i = 0; i < plan.symbols.size(); ++i) {
@@ -197,18 +196,11 @@ Status weft::runEntry(const EntryOptions &options) {
       continue;
     }
     sizes.symbols.push_back({symbol.name, it->second});
-    if (symbol.name == "cache_blocks")
-      cacheBlocks = it->second;
     bool used = std::find(entry.symbols.begin(), entry.symbols.end(), i) !=
                 entry.symbols.end();
     if (!symbol.perSession && used)
       runSymbols.push_back({symbol.name, it->second});
   }
-  std::vector<Argument> arguments;
-  for (NamedArray &input : *inputs)
-    arguments.push_back(input.asArgument());
-  if (Status s = verifyEntryInputs(plan, entry, arguments, cacheBlocks); !s)
-    return s;
   Result<std::shared_ptr<Device>> device = createDevice(
       options.device.empty() ? getDeviceForTarget(plan.target) : options.device,
       options.threads);
@@ -223,6 +215,7 @@ Status weft::runEntry(const EntryOptions &options) {
       Session::create(program.take(), sizes);
   if (!session)
     return session.getStatus();
+  (*session)->setInputCheck(makeInputCheck(**session));
   if (Status s = run(**session, options, *inputs, *outputs, runSymbols); !s)
     return s;
 

@@ -9,8 +9,7 @@
 |*    WEFT_OK it has no effect, out parameters are set to NULL or zero, and   *|
 |*    weft_last_error() is a sentence that says what was found, what was      *|
 |*    expected and what to do. No exception leaves the library, and it        *|
-|*    never ends the process for bad input; but the values of tensors for     *|
-|*    weft_session_run are the caller's responsibility.                       *|
+|*    never ends the process for bad input.                                   *|
 |*  - Ownership: what a *_open or *_create function gives is freed with the   *|
 |*    matching *_close or *_destroy, which accept NULL. Strings and structs   *|
 |*    that point into a handle live as long as the handle.                    *|
@@ -218,8 +217,9 @@ WEFT_API void weft_session_destroy(weft_session *session);
 /** Runs an entry and returns when the outputs are written. Every input and
  *  output of the entry must be given once; tensors of different roles must not
  *  overlap. Symbols take their values from the shapes; pass `symbols` only for
- *  those that no shape shows. Everything but the values of inputs is checked
- *  before anything runs; docs/architecture.md has the ranges that kernels take.
+ *  those that no shape shows. Everything is checked before anything runs,
+ *  including the values of a model's i32 inputs (docs/architecture.md has their
+ *  ranges); an entry of another plan defines what its inputs may be.
  *  Errors: WEFT_INVALID_ARGUMENT, WEFT_NOT_FOUND, WEFT_LIMIT_EXCEEDED. */
 WEFT_API weft_status weft_session_run(
     weft_session *session, const char *entry, const weft_tensor *inputs,

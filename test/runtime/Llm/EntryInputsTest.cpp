@@ -45,7 +45,7 @@ protected:
     for (auto &[name, values] : inputs)
       arguments.push_back(
           {name, {values.data.data(), DType::I32, values.shape}});
-    return verifyEntryInputs(plan, entry, arguments, cacheBlocks);
+    return EntryInputVerifier(plan, cacheBlocks).verify(entry, arguments);
   }
 
   /// The message for one changed element.

@@ -2,19 +2,20 @@
 
 #include "runtime/include/weft/llm.hpp"
 #include "test/runtime/Llm/Support/ToyDecoder.h"
+#include "test/runtime/Support/RunCommand.h"
 
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+namespace test = weft::test;
 namespace toy = weft::rt::toydecoder;
 
 namespace {
@@ -111,6 +112,65 @@ TEST_F(LlmApiTest, ScoresFollowTheFormula) {
   }
 }
 
+// Kernels take them for places in memory.
+TEST_F(LlmApiTest, ValuesOfAStepAreChecked) {
+  weft::Plan plan(path);
+  weft::Session session(plan, {{"cache_blocks", 3}});
+  std::vector<int32_t> tokens = {toy::bos, 'O', 'n'}, positions = {0, 1, 2},
+                       ids = {0, 0, 0}, slots = {8, 9, 10}, table = {2},
+                       rows = {2};
+  std::vector<float> logits(toy::headWidth);
+  auto run = [&] {
+    session.run("step",
+                {weft::makeTensor("tokens", tokens.data(), {3}),
+                 weft::makeTensor("positions", positions.data(), {3}),
+                 weft::makeTensor("sequence_ids", ids.data(), {3}),
+                 weft::makeTensor("slots", slots.data(), {3}),
+                 weft::makeTensor("block_table", table.data(), {1, 1}),
+                 weft::makeTensor("logit_rows", rows.data(), {1})},
+                {weft::makeTensor("logits", logits.data(), {1, 264})});
+  };
+  run();
+  EXPECT_EQ(logits, toy::expectedLogits(tokens));
+  int32_t before[12], after[12];
+  session.readState("cache.0.key", 0, before, sizeof before);
+
+  const struct {
+    std::vector<int32_t> &values;
+    size_t place;
+    int32_t value;
+    const char *message;
+  } cases[] = {
+      {tokens, 1, 264, "'tokens' has 264 as element 1; expected 0 to 263"},
+      {tokens, 0, INT32_MIN, "'tokens' has -2147483648 as element 0"},
+      {positions, 2, 4, "'positions' has 4 as element 2; expected 0 to 3"},
+      {slots, 2, 12, "'slots' has 12 as element 2; expected 0 to 11"},
+      {slots, 0, -1, "'slots' has -1 as element 0"},
+      {table, 0, 3, "'block_table' has 3 as element 0; expected 0 to 2"},
+      {rows, 0, 3, "'logit_rows' has 3 as element 0; expected 0 to 2"}};
+  for (const auto &one : cases) {
+    SCOPED_TRACE(one.message);
+    const int32_t good = std::exchange(one.values[one.place], one.value);
+    try {
+      run();
+      ADD_FAILURE() << "the run was not refused";
+    } catch (const weft::Error &error) {
+      EXPECT_EQ(error.getStatus(), WEFT_INVALID_ARGUMENT);
+      EXPECT_THAT(error.what(), HasSubstr(one.message));
+    }
+    one.values[one.place] = good;
+  }
+  session.readState("cache.0.key", 0, after, sizeof after);
+  EXPECT_THAT(after, testing::ElementsAreArray(before));
+  // Shapes come first: a wrong one says nothing about memory to look at.
+  weft_tensor wrong = weft::makeTensor("tokens", tokens.data(), {INT64_MAX});
+  EXPECT_NE(weft_session_run(session.get(), "step", &wrong, 1, nullptr, 0,
+                             nullptr, 0),
+            WEFT_OK);
+  run();
+  EXPECT_EQ(logits, toy::expectedLogits(tokens));
+}
+
 TEST_F(LlmApiTest, ErrorsHaveCodesAndSentences) {
   weft_plan *plan = nullptr;
   ASSERT_EQ(weft_plan_open(path.c_str(), nullptr, &plan), WEFT_OK);
@@ -187,18 +247,22 @@ TEST_F(LlmApiTest, OlderCallersWithShorterStructsWork) {
   EXPECT_EQ(llm.getInfo().length, 4);
 }
 
+TEST_F(LlmApiTest, ExampleProgramRunsAStep) {
+  const test::CommandResult result = test::runCommand(
+      std::string("'") + WEFT_EXAMPLE_RUN_ENTRY + "' '" + path +
+      "' step tokens=6 sequences=1 table_width=2 logits=1 cache_blocks=2");
+  EXPECT_EQ(result.exitCode, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("logits: "));
+}
+
 TEST_F(LlmApiTest, ExampleProgramTellsTheStory) {
-  std::string command = std::string("'") + WEFT_EXAMPLE_GENERATE + "' '" +
-                        path + "' 'Once upon' 2>&1";
-  FILE *pipe = popen(command.c_str(), "r");
-  ASSERT_NE(pipe, nullptr);
-  std::string output;
-  std::array<char, 256> buffer;
-  while (size_t count = fread(buffer.data(), 1, buffer.size(), pipe))
-    output.append(buffer.data(), count);
-  EXPECT_EQ(pclose(pipe), 0) << output;
-  EXPECT_EQ(output, toy::story + "\n" + std::to_string(toy::story.size() - 9) +
-                        " tokens, finish reason 1\n");
+  const test::CommandResult result =
+      test::runCommand(std::string("'") + WEFT_EXAMPLE_GENERATE + "' '" + path +
+                       "' 'Once upon'");
+  EXPECT_EQ(result.exitCode, 0) << result.output;
+  EXPECT_EQ(result.output, toy::story + "\n" +
+                               std::to_string(toy::story.size() - 9) +
+                               " tokens, finish reason 1\n");
   auto codeOf = [](const std::string &end) {
     const int status = std::system(end.c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
