@@ -262,6 +262,19 @@ LogicalResult verifyLayouts(DispatchOp dispatch) {
   return success();
 }
 
+/// Checks that the rows of the dispatch's program are known.
+LogicalResult verifyRows(DispatchOp dispatch) {
+  if (getRowsTensor(dispatch))
+    return success();
+  Block &block = dispatch.getBlock();
+  auto isWork = [](Operation &op) {
+    return !op.hasTrait<OpTrait::ConstantLike>();
+  };
+  auto op = llvm::find_if(block, isWork);
+  return op->emitOpError("cannot be a kernel of its own: nothing says which of "
+                         "its operands has the kernel's rows");
+}
+
 /// Rows that a schedule is for at most; 0: any number.
 int64_t getMostRows(Attribute schedule) {
   if (auto flash = dyn_cast<tile::FlashScheduleAttr>(schedule))
@@ -335,7 +348,7 @@ class BuildTilePrograms
             "has no schedules; run weft-choose-schedules first");
         return signalPassFailure();
       }
-      if (failed(verifyLayouts(dispatch)))
+      if (failed(verifyLayouts(dispatch)) || failed(verifyRows(dispatch)))
         return signalPassFailure();
       SmallVector<tile::ProgramOp> &programs = chosen.emplace_back();
       for (const Choice &choice : getChoices(dispatch, schedules)) {

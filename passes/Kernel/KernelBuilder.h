@@ -84,7 +84,7 @@ mlir::MemRefType getInputType(DispatchOp dispatch, unsigned input);
 mlir::MemRefType getResultType(DispatchOp dispatch, unsigned result);
 
 /// The tensor in the body whose leading dimension is the rows of the program,
-/// its first symbol.
+/// its first symbol; null: no operation of the body is known to have rows.
 mlir::Value getRowsTensor(DispatchOp dispatch);
 
 // One builder per kernel class. Each fills the kernel's body; the grid is what

@@ -37,6 +37,22 @@ func.func @two_results(%x: tensor<?x64xi32>) -> tensor<?x64xi32> {
 
 // -----
 
+// What only names a part of a value has no rows.
+
+#schedule = #tile.cpu_schedule<level = "x86-64-v4", rows = 6, columns = 64, unroll = 8, row_columns = 64, row_panels = 1, row_unroll = 8, row_block = 48, column_block = 64, mma = fma>
+func.func @no_rows(%x: tensor<?x64xf32>) -> tensor<?x8xf32> {
+  %0 = weft.dispatch "part" (%a = %x : tensor<?x64xf32>) attributes {schedules = [#schedule]} -> (tensor<?x8xf32>) {
+    %c0 = arith.constant 0 : index
+    // expected-error @+1 {{cannot be a kernel of its own: nothing says which of its operands has the kernel's rows}}
+    %rows = tensor.dim %a, %c0 : tensor<?x64xf32>
+    %1 = tensor.extract_slice %a[0, 0] [%rows, 8] [1, 1] : tensor<?x64xf32> to tensor<?x8xf32>
+    weft.yield %1 : tensor<?x8xf32>
+  }
+  return %0 : tensor<?x8xf32>
+}
+
+// -----
+
 #schedule = #tile.cpu_schedule<level = "x86-64-v4", rows = 6, columns = 64, unroll = 8, row_columns = 64, row_panels = 1, row_unroll = 8, row_block = 48, column_block = 64, mma = fma>
 func.func @norm_of_heads(%x: tensor<?x4x16xf32>, %n: tensor<16xf32>) -> tensor<?x4x16xf32> {
   %0 = weft.dispatch "norm" (%a = %x : tensor<?x4x16xf32>, %b = %n : tensor<16xf32>) attributes {schedules = [#schedule]} -> (tensor<?x4x16xf32>) {
