@@ -25,6 +25,9 @@ constexpr int64_t panelColumns = 128, rowBytes = 256;
 /// Bytes of pieces that are under way in a block: what the memory delivers to a
 /// multiprocessor in the 5 us that a kernel may wait for the one before it.
 constexpr int64_t ringBytes = 192 * 1024;
+/// The same of a block that keeps its row: with more, the loads of the row wait
+/// longer behind those of the weights than the memory would idle.
+constexpr int64_t residentRingBytes = 128 * 1024;
 /// Shared memory for barriers and for what an epilogue exchanges.
 constexpr int64_t reservedBytes = 4096;
 /// The most bytes of a row of the input that a block keeps.
@@ -174,8 +177,8 @@ int64_t getSlots(const Layers &layers, const Cut &cut, int64_t rows,
   for (const tile::SumMemory &sum :
        tile::getSumMemory(sums, warps / cut.columnWarps, cut.cluster))
     used += sum.getBytes();
-  return (std::min<int64_t>(arch.sharedBytes - used, ringBytes + piece - 1)) /
-         piece;
+  int64_t ring = cut.isResident ? residentRingBytes : ringBytes;
+  return std::min<int64_t>(arch.sharedBytes - used, ring + piece - 1) / piece;
 }
 
 /// Schedules of the layers for one architecture, for few rows first.

@@ -51,8 +51,11 @@ Value InputNorm::normalize(Value tile) {
   auto type = cast<RankedTensorType>(tile.getType());
   Value x = k.toF32(tile);
   Value squares = k.reduce(tile::Reduction::Add, k.create<arith::MulFOp>(x, x));
-  Value normal = k.create<arith::DivFOp>(
-      x, k.broadcast(getRoot(squares), type.getShape()));
+  Value root = getRoot(squares);
+  Value inverse = k.create<arith::DivFOp>(
+      k.constant(cast<RankedTensorType>(root.getType()).getShape(), 1), root);
+  Value normal =
+      k.create<arith::MulFOp>(x, k.broadcast(inverse, type.getShape()));
   Value weight =
       k.broadcast(loadWeight(k.index(0), type.getDimSize(1)), type.getShape());
   return k.roundTo(k.create<arith::MulFOp>(normal, weight),

@@ -37,6 +37,8 @@ namespace weft::tile {
 /// tile of one column is held by every thread, a register per row.
 struct TileLayout {
   int64_t rows, columns, threads;
+  /// Consecutive elements of a row that a thread has in consecutive registers.
+  int64_t consecutive = 1;
 
   bool isReplicated() const { return columns == 1; }
   int64_t elements() const { return rows * columns; }
@@ -385,6 +387,10 @@ private:
   void emitScratch(ScratchOp op);
   mlir::LogicalResult emitLoad(LoadOp op);
   mlir::LogicalResult emitStore(StoreOp op);
+  /// Consecutive elements of a tile of one row that one access may have; 1: the
+  /// view or the bounds do not allow more.
+  int64_t vectorWidth(const CudaAccess &access, mlir::Value column,
+                      const TileLayout &layout, mlir::Type element);
   void emitElementLoad(mlir::memref::LoadOp op);
   /// Distance of an element from the view's start, without null indices.
   mlir::Value linearize(const CudaView &view, mlir::ValueRange indices);

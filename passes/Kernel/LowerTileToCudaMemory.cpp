@@ -73,7 +73,18 @@ void CudaTileEmitter::guarded(Value condition, function_ref<void()> body) {
 
 TileLayout CudaTileEmitter::layoutOf(Type tile) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(tile).getShape();
-  return {shape.size() > 1 ? shape[0] : 1, shape.back(), threads};
+  TileLayout layout = {shape.size() > 1 ? shape[0] : 1, shape.back(), threads};
+  // The row that a block of a streaming kernel keeps: as few instructions as
+  // there can be, since all of the memory's time until they end is lost.
+  auto schedule =
+      dyn_cast_or_null<StreamScheduleAttr>(kernel.getScheduleAttr());
+  if (schedule && schedule.getResidentRows() > 0 && layout.rows == 1)
+    for (int64_t count : {8, 4, 2})
+      if (layout.columns % (count * threads) == 0) {
+        layout.consecutive = count;
+        break;
+      }
+  return layout;
 }
 
 Type CudaTileEmitter::convert(Type type) {
@@ -146,7 +157,7 @@ TilePosition CudaTileEmitter::makePosition(const TileLayout &layout,
   auto remainder = [&](Value value, int64_t by) -> Value {
     return b.createOrFold<arith::RemUIOp>(value, number(by));
   };
-  auto [rows, columns, threads] = layout;
+  auto [rows, columns, threads, consecutive] = layout;
   bool isPartial = (reg + 1) * threads > layout.elements();
   TilePosition position;
   // `value`, which is inside below `size`; then at most size - 1.
@@ -156,7 +167,12 @@ TilePosition CudaTileEmitter::makePosition(const TileLayout &layout,
     position.inside = less(value, number(size));
     return min(value, number(size - 1));
   };
-  if (rows == 1) {
+  if (consecutive > 1) {
+    position.row = number(0);
+    position.column = add(
+        mul(thread, consecutive),
+        number(reg / consecutive * consecutive * threads + reg % consecutive));
+  } else if (rows == 1) {
     position.row = number(0);
     position.column = clamp(add(thread, number(reg * threads)), columns);
   } else if (columns % threads == 0) {
@@ -379,6 +395,17 @@ static bool isReadLate(LoadOp load, OpOperand &use) {
   return mma && use.getOperandNumber() < 2 && !findOverwrite(load, mma);
 }
 
+int64_t CudaTileEmitter::vectorWidth(const CudaAccess &access, Value column,
+                                     const TileLayout &layout, Type element) {
+  const CudaTileDim &dim = access.dims.back();
+  const AddressDigit &digit = dim.address.front();
+  int64_t width = std::min<int64_t>(layout.consecutive,
+                                    128 / element.getIntOrFloatBitWidth());
+  bool isConsecutive = digit.divisor == 1 && digit.stride == 1 &&
+                       digit.count % width == 0 && !dim.origin;
+  return isConsecutive && isMultipleOf(column, width) ? width : 1;
+}
+
 LogicalResult CudaTileEmitter::emitLoad(LoadOp op) {
   auto type = cast<RankedTensorType>(op.getType());
   if (op.getRows() && type.getRank() == 1)
@@ -401,8 +428,11 @@ LogicalResult CudaTileEmitter::emitLoad(LoadOp op) {
                         "side of tile.mma, and may not be overwritten before");
   beforeRead(op.getView());
   TileLayout layout = layoutOf(type);
+  int64_t width = lastColumn ? 1
+                             : vectorWidth(access, op.getIndices().back(),
+                                           layout, type.getElementType());
   SmallVector<Value> registers;
-  for (int64_t i = 0; i < layout.registers(); ++i) {
+  for (int64_t i = 0; i < layout.registers(); i += width) {
     TilePosition position = positionOf(layout, i);
     Value column = position.column;
     if (lastColumn)
@@ -410,9 +440,14 @@ LogicalResult CudaTileEmitter::emitLoad(LoadOp op) {
     SmallVector<Value> coordinates = {column};
     if (type.getRank() == 2)
       coordinates.insert(coordinates.begin(), clampRow(access, position.row));
-    registers.push_back(
-        cuda::LoadOp::create(b, type.getElementType(), access.pointer,
-                             offsetOf(access, coordinates), access.hint));
+    Type loaded = type.getElementType();
+    if (width > 1)
+      loaded = VectorType::get(width, loaded);
+    Value value = cuda::LoadOp::create(
+        b, loaded, access.pointer, offsetOf(access, coordinates), access.hint);
+    for (int64_t e = 0; e < width; ++e)
+      registers.push_back(
+          width == 1 ? value : Value(vector::ExtractOp::create(b, value, e)));
   }
   values[op.getResult()] = pack(type, registers);
   return success();
@@ -431,10 +466,13 @@ LogicalResult CudaTileEmitter::emitStore(StoreOp op) {
     rows = clampCount(op.getRows(), layout.rows);
   if (op.getColumns())
     columns = clampCount(op.getColumns(), layout.columns);
+  int64_t width = rows || columns ? 1
+                                  : vectorWidth(access, op.getIndices().back(),
+                                                layout, type.getElementType());
   beforeWrite(op.getView(), op);
   // What all threads hold, one of them writes.
   guarded(layout.isReplicated() ? equal(thread, number(0)) : Value(), [&] {
-    for (int64_t i = 0; i < layout.registers(); ++i) {
+    for (int64_t i = 0; i < layout.registers(); i += width) {
       TilePosition position = positionOf(layout, i);
       Value inside = position.inside;
       if (rows)
@@ -445,7 +483,10 @@ LogicalResult CudaTileEmitter::emitStore(StoreOp op) {
         SmallVector<Value> coordinates = {position.column};
         if (type.getRank() == 2)
           coordinates.insert(coordinates.begin(), position.row);
-        cuda::StoreOp::create(b, registerOf(op.getTile(), i), access.pointer,
+        Value value = registerOf(op.getTile(), i);
+        if (width > 1)
+          value = sliceVector(b, values.at(op.getTile()), i, width);
+        cuda::StoreOp::create(b, value, access.pointer,
                               offsetOf(access, coordinates));
       });
     }

@@ -92,7 +92,7 @@ SmallVector<Value> CudaTileEmitter::reduceAligned(ReduceOp op,
 SmallVector<Value> CudaTileEmitter::reduceByWarps(ReduceOp op,
                                                   const TileLayout &layout) {
   Type element = getElementTypeOrSelf(op.getType());
-  auto [rows, columns, threads] = layout;
+  int64_t rows = layout.rows, columns = layout.columns;
   int64_t warps = threads / warpSize;
   CudaAccess staging = stagingAt(element, rows, columns);
   CudaAccess results = stagingAt(

@@ -12,7 +12,7 @@
 // DOC
 // CHECK-LABEL: func @layer
 //       CHECK:   weft.dispatch "o_proj"
-//  CHECK-SAME:     schedules = [#tile.stream_schedule<level = "sm_90a", most_rows = 1, rows = 8, columns = 16, step = 512, slots = 12, ranges = 32, cluster = 1, column_warps = 1, step_warps = 8, resident_rows = 1>,
+//  CHECK-SAME:     schedules = [#tile.stream_schedule<level = "sm_90a", most_rows = 1, rows = 8, columns = 16, step = 512, slots = 8, ranges = 32, cluster = 1, column_warps = 1, step_warps = 8, resident_rows = 1>,
 //  CHECK-SAME:       most_rows = 8, rows = 8, columns = 32, step = 512, slots = 5, ranges = 32, cluster = 1, column_warps = 2, step_warps = 4>,
 //  CHECK-SAME:       most_rows = 16, rows = 16, columns = 32, step = 512,
 //  CHECK-SAME:       most_rows = 32, rows = 32, columns = 128, step = 128,

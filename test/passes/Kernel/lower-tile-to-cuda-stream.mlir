@@ -176,7 +176,7 @@ tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<
 
 // CHECK-LABEL: cuda.kernel @resident arch "sm_90a"
 //       CHECK:     cuda.wait_dependency
-//       CHECK:     cuda.store %{{.*}} : bf16, <bf16, shared>
+//       CHECK:     cuda.store %{{.*}} : vector<2xbf16>, <bf16, shared>
 //       CHECK:     cuda.barrier id 1 threads 256
 //       CHECK:     scf.for
 //       CHECK:       scf.for {{.*}} -> (vector<4xf32>)
