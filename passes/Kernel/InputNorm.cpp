@@ -21,12 +21,15 @@ Value InputNorm::loadWeight(Value column, int64_t width) {
   return k.create<arith::AddFOp>(weight, k.constant(shape, offset));
 }
 
-Value InputNorm::getRoot(Value squares) {
+/// A division for each row, not for each element.
+Value InputNorm::getInverseRoot(Value squares) {
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(squares.getType()).getShape();
   double size = cast<RankedTensorType>(norm.getType()).getShape().back();
   Value mean = k.scale(squares, 1.0 / size);
-  return k.create<math::SqrtOp>(k.create<arith::AddFOp>(
-      mean, k.constant(cast<RankedTensorType>(squares.getType()).getShape(),
-                       norm.getEpsilon().convertToDouble())));
+  Value root = k.create<math::SqrtOp>(k.create<arith::AddFOp>(
+      mean, k.constant(shape, norm.getEpsilon().convertToDouble())));
+  return k.create<arith::DivFOp>(k.constant(shape, 1), root);
 }
 
 std::pair<Value, Value> InputNorm::apply(Value tile, Value column) {
@@ -51,11 +54,8 @@ Value InputNorm::normalize(Value tile) {
   auto type = cast<RankedTensorType>(tile.getType());
   Value x = k.toF32(tile);
   Value squares = k.reduce(tile::Reduction::Add, k.create<arith::MulFOp>(x, x));
-  Value root = getRoot(squares);
-  Value inverse = k.create<arith::DivFOp>(
-      k.constant(cast<RankedTensorType>(root.getType()).getShape(), 1), root);
-  Value normal =
-      k.create<arith::MulFOp>(x, k.broadcast(inverse, type.getShape()));
+  Value normal = k.create<arith::MulFOp>(
+      x, k.broadcast(getInverseRoot(squares), type.getShape()));
   Value weight =
       k.broadcast(loadWeight(k.index(0), type.getDimSize(1)), type.getShape());
   return k.roundTo(k.create<arith::MulFOp>(normal, weight),
@@ -63,9 +63,9 @@ Value InputNorm::normalize(Value tile) {
 }
 
 Value InputNorm::divide(Value sum, Value squares) {
-  Value root = getRoot(squares);
+  Value inverse = getInverseRoot(squares);
   auto sumType = cast<RankedTensorType>(sum.getType());
-  if (root.getType() != sum.getType())
-    root = k.broadcast(root, sumType.getShape());
-  return k.create<arith::DivFOp>(sum, root);
+  if (inverse.getType() != sum.getType())
+    inverse = k.broadcast(inverse, sumType.getShape());
+  return k.create<arith::MulFOp>(sum, inverse);
 }

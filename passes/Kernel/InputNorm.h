@@ -40,8 +40,8 @@ public:
 private:
   /// f32 [1, width]: the norm's weight, with its offset.
   mlir::Value loadWeight(mlir::Value column, int64_t width);
-  /// The root of the mean that sums of the squares of rows have.
-  mlir::Value getRoot(mlir::Value squares);
+  /// 1 / the root of the mean that sums of the squares of rows have.
+  mlir::Value getInverseRoot(mlir::Value squares);
 
   KernelBuilder &k;
   RmsNormOp norm;

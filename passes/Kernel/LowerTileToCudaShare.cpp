@@ -143,6 +143,10 @@ void CudaTileEmitter::storeSums(ShareOp op, ArrayRef<SumMemory> sums) {
            llvm::zip_equal(op.getInputs(), sums, place.sums)) {
         Value area =
             isOneEach ? mul(stepWarp, memory.getAreaElements()) : number(0);
+        // All are read before one is written, so that no read waits for
+        // another; sums of a row are in branches of their own.
+        bool isRowSum = memory.columns == 1;
+        SmallVector<std::pair<Value, Value>> elements;
         forSumElements(sum, memory, columnWarp,
                        [&, pointer = pointer](Value at, Value element) {
                          at = add(at, area);
@@ -152,8 +156,13 @@ void CudaTileEmitter::storeSums(ShareOp op, ArrayRef<SumMemory> sums) {
                                cuda::LoadOp::create(b, b.getF32Type(), pointer,
                                                     at,
                                                     cuda::CacheHint::Default));
-                         cuda::StoreOp::create(b, element, pointer, at);
+                         if (isRowSum)
+                           cuda::StoreOp::create(b, element, pointer, at);
+                         else
+                           elements.push_back({at, element});
                        });
+        for (auto [at, element] : elements)
+          cuda::StoreOp::create(b, element, pointer, at);
       }
       if (s == 0 && clusterSize > 1)
         arriveAtBlocks(place.ready);

@@ -71,7 +71,8 @@ func.func @layer(%x: tensor<?x512xbf16> {weft.name = "x", weft.symbols = ["token
 // PROGRAM:       arith.addf %[[Q]], %[[SQUARES]]
 // PROGRAM:     %[[PARTS:.*]]:2 = tile.share %[[SUMS]]#0, %[[SUMS]]#1 round %{{.*}} : tensor<8x128xf32>, tensor<8x1xf32> -> tensor<8x32xf32>, tensor<8x32xf32>
 // PROGRAM:     math.sqrt
-// PROGRAM:     arith.divf %[[PARTS]]#0
+// PROGRAM:     %[[INVERSE:.*]] = arith.divf %{{.*}}, %{{.*}} : tensor<8x32xf32>
+// PROGRAM:     arith.mulf %[[PARTS]]#0, %[[INVERSE]]
 func.func @norm(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<32x16x32x8xbf16>, %n: tensor<256xbf16>) -> tensor<?x512xbf16> {
   %0 = weft.dispatch "residual" (%a = %x : tensor<?x256xbf16>) attributes {result_layouts = [#panels], schedules = [#matrix]} -> (tensor<?x256xbf16>) {
     %1 = arith.addf %a, %a : tensor<?x256xbf16>
