@@ -115,8 +115,28 @@ static LogicalResult verifyEntries(ModuleOp module, StringRef phase,
   return success(legal);
 }
 
+/// Reports every operation of the module or of an entry point that only a later
+/// phase makes.
+static LogicalResult verifyNotLater(ModuleOp module,
+                                    function_ref<bool(Operation *)> isLater) {
+  bool legal = true;
+  auto check = [&](Operation &op) {
+    if (!isLater(&op))
+      return;
+    op.emitOpError("is made by a later phase");
+    legal = false;
+  };
+  for (Operation &op : *module.getBody()) {
+    check(op);
+    if (auto function = dyn_cast<func::FuncOp>(op))
+      for (Operation &inside : function.getOps())
+        check(inside);
+  }
+  return success(legal);
+}
+
 /// Entry points of tensors whose dimensions all trace to named symbols.
-static LogicalResult verifyModel(ModuleOp module) {
+static LogicalResult verifyEntryPoints(ModuleOp module) {
   bool legal = true;
   for (auto function : module.getOps<func::FuncOp>()) {
     for (BlockArgument argument : function.getArguments()) {
@@ -140,7 +160,25 @@ static LogicalResult verifyModel(ModuleOp module) {
   return success(legal);
 }
 
+static LogicalResult verifyModel(ModuleOp module) {
+  if (failed(verifyNotLater(module, [](Operation *op) {
+        return isa<DispatchOp>(op) ||
+               isa_and_nonnull<tile::TileDialect, plan::PlanDialect>(
+                   op->getDialect());
+      })))
+    return failure();
+  return verifyEntryPoints(module);
+}
+
 static LogicalResult verifyFuse(ModuleOp module) {
+  if (failed(verifyNotLater(
+          module,
+          [](Operation *op) {
+            return isa_and_nonnull<tile::TileDialect, plan::PlanDialect>(
+                op->getDialect());
+          })) ||
+      failed(verifyEntryPoints(module)))
+    return failure();
   return verifyEntries(module, "fuse", [](Operation *op) {
     return isa<WeightOp, DispatchOp>(op) ||
            op->hasTrait<OpTrait::ConstantLike>();
@@ -148,6 +186,13 @@ static LogicalResult verifyFuse(ModuleOp module) {
 }
 
 static LogicalResult verifyKernel(ModuleOp module) {
+  if (failed(verifyNotLater(module,
+                            [](Operation *op) {
+                              return isa_and_nonnull<plan::PlanDialect>(
+                                  op->getDialect());
+                            })) ||
+      failed(verifyEntryPoints(module)))
+    return failure();
   return verifyEntries(module, "kernel", [](Operation *op) {
     return isa<WeightOp, tile::LaunchOp>(op) ||
            op->hasTrait<OpTrait::ConstantLike>();
@@ -218,9 +263,42 @@ void weft::printPhase(ModuleOp module, llvm::raw_ostream &stream) {
   stream << "\n";
 }
 
+/// The names of the phases whose contract the module meets: "input, graph".
+static std::string listFittingPhases(ModuleOp module) {
+  ScopedDiagnosticHandler silence(module.getContext(),
+                                  [](Diagnostic &) { return success(); });
+  std::string names;
+  for (const Phase &phase : getPhases())
+    if (succeeded(phase.verify(module)))
+      names += (names.empty() ? "" : ", ") + phase.name.str();
+  return names;
+}
+
+/// Verifies the contract of a phase whose result a module is said to be. IR of
+/// another phase breaks it everywhere, which is one mistake.
+static LogicalResult verifyStart(ModuleOp module, const Phase &phase) {
+  std::string first;
+  {
+    ScopedDiagnosticHandler handler(module.getContext(),
+                                    [&](Diagnostic &diagnostic) {
+                                      if (first.empty())
+                                        first = diagnostic.str();
+                                      return success();
+                                    });
+    if (succeeded(phase.verify(module)))
+      return success();
+  }
+  const std::string fitting = listFittingPhases(module);
+  if (fitting.empty())
+    return phase.verify(module);
+  return emitError(UnknownLoc::get(module.getContext()))
+         << "this is not IR that the phase " << phase.name << " leaves ("
+         << first << "); it is like that of: " << fitting;
+}
+
 LogicalResult weft::runPhases(ModuleOp module, const CompileOptions &options,
                               const PhaseRun &run) {
-  if (run.first > 0 && failed(getPhases()[run.first - 1].verify(module)))
+  if (run.first > 0 && failed(verifyStart(module, getPhases()[run.first - 1])))
     return failure();
   DefaultTimingManager timing;
   timing.setEnabled(run.timing);

@@ -48,7 +48,8 @@ struct PhaseRun {
 };
 
 /// Runs phases on a module and verifies each one's contract; before the first,
-/// the contract of the phase before it, whose result the module should be.
+/// the contract of the phase before it, whose result the module should be. IR
+/// of another phase is one error that names that one.
 mlir::LogicalResult runPhases(mlir::ModuleOp module,
                               const CompileOptions &options,
                               const PhaseRun &run);

@@ -5,6 +5,7 @@
 // RUN: not weft-compile %t/plan.mlir --compile-from=plan --compile-to=plan -o %t/out 2>&1 | FileCheck %s --check-prefix=PLAN
 // RUN: not weft-compile %t/elements.mlir --compile-from=plan --weights %weft_source/models/stories260k -o %t/out 2>&1 | FileCheck %s --check-prefix=ELEMENTS
 // RUN: not weft-compile %t/calls.mlir --compile-from=plan --weights %weft_source/models/stories260k -o %t/out 2>&1 | FileCheck %s --check-prefix=CALLS
+// RUN: not weft-compile %t/mixed.mlir --compile-from=fuse --compile-to=plan -o %t/out 2>&1 | FileCheck %s --check-prefix=MIXED
 // RUN: not ls %t/out
 
 //--- model.mlir
@@ -37,4 +38,16 @@ tile.program @remainder symbols [] grid [#tile.extent<"1", 1>] {
   }
 }
 plan.entry @step symbols [] workspace "0" {
+}
+
+//--- mixed.mlir
+// Of no phase. A message without a place in a file names the module of the model.
+// MIXED: weft-compile: error: layers.0.norm: 'weft.activation' op may not be left in an entry point after the fuse phase
+func.func @step(%x: tensor<?x64xf32> {weft.name = "x", weft.symbols = ["tokens"]}) -> tensor<?x64xf32> {
+  %0 = weft.activation silu %x : tensor<?x64xf32> loc("layers.0.norm")
+  %1 = weft.dispatch "d" (%a = %0 : tensor<?x64xf32>) -> (tensor<?x64xf32>) {
+    %2 = weft.activation silu %a : tensor<?x64xf32>
+    weft.yield %2 : tensor<?x64xf32>
+  }
+  return %1 : tensor<?x64xf32>
 }
