@@ -6,6 +6,7 @@
 #include "dialects/Tile/TileDialect.h"
 #include "dialects/Weft/WeftDialect.h"
 #include "passes/Fuse/Passes.h"
+#include "passes/Graph/Passes.h"
 #include "passes/Kernel/CpuLevel.h"
 #include "passes/Kernel/CudaArch.h"
 #include "passes/Kernel/Passes.h"
@@ -27,9 +28,11 @@ using namespace weft;
 
 static void buildInput(OpPassManager &, const CompileOptions &) {}
 
-/// The importers already build recomposed, specialised operations; what is
-/// left is to remove what is unused or equal.
+/// The importer of checkpoints builds recomposed, specialised operations; what
+/// came in as operators of ONNX becomes loops. What is left is to remove what
+/// is unused or equal.
 static void buildGraph(OpPassManager &manager, const CompileOptions &) {
+  manager.addPass(graph::createLowerOnnx());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 }

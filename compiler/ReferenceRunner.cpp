@@ -173,6 +173,27 @@ static OwningOpRef<ModuleOp> buildFunction(Operation *op, const Needs &needs) {
   return module;
 }
 
+/// Replaces sizes over symbols by their values.
+static LogicalResult resolveSizes(ModuleOp module,
+                                  const ReferenceRunner::Symbols &symbols) {
+  WalkResult result = module.walk([&](SizeOp size) {
+    std::optional<int64_t> value =
+        Polynomial::parse(size.getSize())->evaluate(symbols);
+    if (!value) {
+      size.emitError() << "of " << size.getSize()
+                       << ", of which no value is known";
+      return WalkResult::interrupt();
+    }
+    OpBuilder builder(size);
+    size.replaceAllUsesWith(
+        arith::ConstantIndexOp::create(builder, size.getLoc(), *value)
+            .getResult());
+    size.erase();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 //===----------------------------------------------------------------------===//
 // Running
 //===----------------------------------------------------------------------===//
@@ -227,6 +248,8 @@ FailureOr<std::vector<ReferenceTensor>>
 ReferenceRunner::run(Operation *op, const Symbols &symbols, Lookup lookup) {
   Needs needs(op);
   OwningOpRef<ModuleOp> module = buildFunction(op, needs);
+  if (failed(resolveSizes(*module, symbols)))
+    return failure();
   FailureOr<ExecutionEngine *> engine = compile(op, *module);
   if (failed(engine))
     return failure();

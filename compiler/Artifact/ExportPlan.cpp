@@ -23,6 +23,14 @@ std::optional<rt::DType> weft::getDType(Type type) {
     return rt::DType::BF16;
   if (type.isF64())
     return rt::DType::F64;
+  if (type.isInteger(1))
+    return rt::DType::Bool;
+  if (type.isSignlessInteger(8))
+    return rt::DType::I8;
+  if (type.isUnsignedInteger(8))
+    return rt::DType::U8;
+  if (type.isInteger(16))
+    return rt::DType::I16;
   if (type.isInteger(32))
     return rt::DType::I32;
   if (type.isInteger(64))

@@ -26,7 +26,46 @@ std::optional<ElementType> getElementType(Type type) {
     return ElementType::F16;
   if (type.isBF16())
     return ElementType::BF16;
-  return std::nullopt;
+  if (type.isF64())
+    return ElementType::F64;
+  if (!type.isInteger())
+    return std::nullopt;
+  switch (type.getIntOrFloatBitWidth()) {
+  case 1:
+    return ElementType::Bool;
+  case 8:
+    return ElementType::I8;
+  case 16:
+    return ElementType::I16;
+  case 32:
+    return ElementType::I32;
+  case 64:
+    return ElementType::I64;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Whether elements of a type can be converted to others.
+bool isConvertible(ElementType type) {
+  return type == ElementType::F32 || type == ElementType::F16 ||
+         type == ElementType::BF16;
+}
+
+/// The type as it is in the IR after lowering, which has no unsigned types.
+ElementType dropSign(ElementType type) {
+  switch (type) {
+  case ElementType::U8:
+    return ElementType::I8;
+  case ElementType::U16:
+    return ElementType::I16;
+  case ElementType::U32:
+    return ElementType::I32;
+  case ElementType::U64:
+    return ElementType::I64;
+  default:
+    return type;
+  }
 }
 
 float readFloat(const uint8_t *bytes, ElementType type) {
@@ -79,12 +118,13 @@ public:
     const TensorInfo *tensor = source.find(attr.getName());
     if (!tensor)
       return error(attr, "is not in the checkpoint");
-    bool isFloat = tensor->type == ElementType::F32 ||
-                   tensor->type == ElementType::F16 ||
-                   tensor->type == ElementType::BF16;
-    if (!isFloat)
+    bool isFit = isConvertible(type) ? isConvertible(tensor->type)
+                                     : dropSign(tensor->type) == type;
+    if (!isFit)
       return error(attr, "has elements of type " + getName(tensor->type).str() +
-                             ", expected f32, f16 or bf16");
+                             ", expected " +
+                             (isConvertible(type) ? "f32, f16 or bf16"
+                                                  : getName(type).str()));
     int64_t elements = 1;
     for (int64_t size : tensor->shape)
       elements *= size;
@@ -130,8 +170,7 @@ public:
     size_t index = findRun(begin);
     int64_t offset = begin - starts[index].first;
     const Run &run = runs[index];
-    if (run.stride == 1 && run.tensor->type == type &&
-        offset + count <= run.count)
+    if (run.stride == 1 && isStoredAs(run) && offset + count <= run.count)
       if (auto mapped = source.getMapped(*run.tensor))
         return mapped->data() + (run.first + offset) * getByteSize(type);
     buffer.resize(count * getByteSize(type));
@@ -156,6 +195,11 @@ private:
     starts.push_back({begin, begin + run.count});
   }
 
+  /// Whether the elements lie in the checkpoint as they are wanted.
+  bool isStoredAs(const Run &run) const {
+    return dropSign(run.tensor->type) == type;
+  }
+
   size_t findRun(int64_t element) const {
     auto it = llvm::partition_point(
         starts, [&](auto range) { return range.second <= element; });
@@ -166,7 +210,7 @@ private:
                    uint8_t *out) {
     unsigned from = getByteSize(run.tensor->type), to = getByteSize(type);
     int64_t first = run.first + offset * run.stride;
-    if (run.stride == 1 && run.tensor->type == type)
+    if (run.stride == 1 && isStoredAs(run))
       return source.read(*run.tensor, first * from,
                          {out, static_cast<size_t>(count * to)});
     llvm::Expected<const uint8_t *> bytes =
@@ -393,6 +437,12 @@ llvm::Error weft::readLiteral(ElementsAttr literal, ByteSink sink) {
   auto value = dyn_cast<DenseElementsAttr>(literal);
   if (!value)
     return llvm::createStringError("a constant is not a dense literal");
+  if (value.getElementType().isInteger(1)) {
+    std::vector<uint8_t> bytes;
+    for (bool element : value.getValues<bool>())
+      bytes.push_back(element);
+    return sink(bytes);
+  }
   if (!value.isSplat()) {
     ArrayRef<char> raw = value.getRawData();
     return sink({reinterpret_cast<const uint8_t *>(raw.data()), raw.size()});

@@ -115,6 +115,19 @@ LogicalResult onnx::inferArgReduction(Operation *op, TypeInference &inference) {
   return inference.add(getIndex(op), shape);
 }
 
+LogicalResult onnx::inferCumulative(Operation *op, TypeInference &inference) {
+  FailureOr<SmallVector<int64_t, 4>> axis =
+      inference.getNumbers(op->getOperand(1));
+  if (failed(axis))
+    return failure();
+  if (axis->size() != 1)
+    return inference.fail("found a list as axis, expected one number");
+  size_t rank = getShape(op->getOperand(0).getType()).size();
+  if (failed(inference.getAxis(axis->front(), rank)))
+    return failure();
+  return inferSame(op, inference);
+}
+
 LogicalResult onnx::inferTopK(TopKOp op, TypeInference &inference) {
   Shape shape = getShape(op.getInput().getType());
   FailureOr<int64_t> axis = inference.getAxis(op.getAxis(), shape.size());

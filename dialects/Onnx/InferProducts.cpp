@@ -237,6 +237,15 @@ onnx::inferSimplifiedNormalization(MicrosoftSimplifiedLayerNormalizationOp op,
                        inference);
 }
 
+LogicalResult onnx::inferBatchNormalization(BatchNormalizationOp op,
+                                            TypeInference &inference) {
+  (void)inferSame(op, inference);
+  (void)inference.add(getElement(op.getMean()),
+                      getShape(op.getMean().getType()));
+  return inference.add(getElement(op.getVariance()),
+                       getShape(op.getVariance().getType()));
+}
+
 LogicalResult onnx::inferSkipNormalization(Operation *op,
                                            TypeInference &inference) {
   Shape shape = getShape(op->getOperand(0).getType());

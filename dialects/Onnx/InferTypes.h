@@ -27,6 +27,7 @@ LogicalResult inferWhere(WhereOp op, TypeInference &inference);
 LogicalResult inferDropout(DropoutOp op, TypeInference &inference);
 LogicalResult inferReduction(Operation *op, TypeInference &inference);
 LogicalResult inferArgReduction(Operation *op, TypeInference &inference);
+LogicalResult inferCumulative(Operation *op, TypeInference &inference);
 LogicalResult inferTopK(TopKOp op, TypeInference &inference);
 
 // Shapes.
@@ -72,6 +73,8 @@ LogicalResult inferRmsNormalization(RMSNormalizationOp op,
 LogicalResult
 inferSimplifiedNormalization(MicrosoftSimplifiedLayerNormalizationOp op,
                              TypeInference &inference);
+LogicalResult inferBatchNormalization(BatchNormalizationOp op,
+                                      TypeInference &inference);
 LogicalResult inferSkipNormalization(Operation *op, TypeInference &inference);
 LogicalResult inferQuantizeLinear(QuantizeLinearOp op,
                                   TypeInference &inference);

@@ -11,7 +11,9 @@ defvar Onnx_T = AnyRankedTensor;
 defvar Onnx_Maybe = Optional<AnyRankedTensor>;
 defvar Onnx_Many = Variadic<AnyRankedTensor>;
 
-class Onnx_Int<string default> : DefaultValuedAttr<I64Attr, default>;
+/// With a sign, unlike what the accessor of I64Attr gives.
+def Onnx_I64 : TypedSignlessIntegerAttrBase<I64, "int64_t", "64-bit integer">;
+class Onnx_Int<string default> : DefaultValuedAttr<Onnx_I64, default>;
 class Onnx_Float<string default> : DefaultValuedAttr<F32Attr, default>;
 class Onnx_String<string default> : DefaultValuedStrAttr<StrAttr, default>;
 defvar Onnx_Ints = DenseI64ArrayAttr;

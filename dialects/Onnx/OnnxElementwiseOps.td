@@ -30,8 +30,9 @@ foreach name = ["Not", "BitwiseNot"] in
   def Onnx_#name#Op : Onnx_Op<name, "inferSame", (ins Onnx_T:$input), (ins),
     (outs Onnx_T:$result), "(%x) : (tensor<3xi1>) -> tensor<3xi1>">;
 
-foreach name = ["Add", "Sub", "Mul", "Div", "Pow", "PRelu", "SwiGLU"] in
+foreach name = ["Add", "Sub", "Mul", "Div", "Pow", "PRelu"] in
   def Onnx_#name#Op : Onnx_Binary<name>;
+def Onnx_SwiGLUOp : Onnx_Binary<"SwiGLU", (ins Onnx_Float<"1.0f">:$alpha)>;
 def Onnx_ModOp : Onnx_Binary<"Mod", (ins Onnx_Int<"0">:$fmod)>;
 foreach name = ["And", "Or", "Xor", "BitwiseAnd", "BitwiseOr", "BitwiseXor"] in
   def Onnx_#name#Op : Onnx_BinaryOfInts<name>;

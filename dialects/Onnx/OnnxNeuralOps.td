@@ -37,23 +37,24 @@ def Onnx_RMSNormalizationOp : Onnx_Op<"RMSNormalization", "inferRmsNormalization
   "(%x, %w) : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>">;
 def Onnx_GroupNormalizationOp : Onnx_Op<"GroupNormalization", "inferSame",
   (ins Onnx_T:$input, Onnx_T:$scale, Onnx_T:$bias),
-  (ins Onnx_Float<"1e-5f">:$epsilon, I64Attr:$num_groups, Onnx_Int<"1">:$stash_type),
+  (ins Onnx_Float<"1e-5f">:$epsilon, Onnx_I64:$num_groups, Onnx_Int<"1">:$stash_type),
   (outs Onnx_T:$result),
   "(%x, %w, %b) {num_groups = 2 : i64} : (tensor<1x4x3xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<1x4x3xf32>">;
 def Onnx_InstanceNormalizationOp : Onnx_Op<"InstanceNormalization", "inferSame",
   (ins Onnx_T:$input, Onnx_T:$scale, Onnx_T:$bias), (ins Onnx_Float<"1e-5f">:$epsilon),
   (outs Onnx_T:$result),
   "(%x, %w, %b) : (tensor<1x4x3xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<1x4x3xf32>">;
-def Onnx_BatchNormalizationOp : Onnx_Op<"BatchNormalization", "inferSame",
+def Onnx_BatchNormalizationOp : Onnx_Op<"BatchNormalization", "inferBatchNormalization",
   (ins Onnx_T:$input, Onnx_T:$scale, Onnx_T:$bias, Onnx_T:$mean, Onnx_T:$variance),
   (ins Onnx_Float<"1e-5f">:$epsilon, Onnx_Float<"0.9f">:$momentum,
-       Onnx_Int<"0">:$training_mode), (outs Onnx_T:$result),
-  "(%x, %w, %b, %m, %v) : (tensor<1x4x3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<1x4x3xf32>">;
+       Onnx_Int<"0">:$training_mode),
+  (outs Onnx_T:$result, Onnx_T:$running_mean, Onnx_T:$running_variance),
+  "(%x, %w, %b, %m, %v) : (tensor<1x4x3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<1x4x3xf32>, tensor<4xf32>, tensor<4xf32>)">;
 def Onnx_LpNormalizationOp : Onnx_Unary<"LpNormalization",
   (ins Onnx_Int<"-1">:$axis, Onnx_Int<"2">:$p)>;
 def Onnx_DropoutOp : Onnx_Op<"Dropout", "inferDropout",
   (ins Onnx_T:$data, Onnx_Maybe:$ratio, Onnx_Maybe:$training_mode),
-  (ins OptionalAttr<I64Attr>:$seed), (outs Onnx_T:$result, Onnx_T:$mask),
+  (ins OptionalAttr<Onnx_I64>:$seed), (outs Onnx_T:$result, Onnx_T:$mask),
   "(%x, none, none) : (tensor<3xf32>, none, none) -> (tensor<3xf32>, tensor<3xi1>)",
   [AttrSizedOperandSegments]>;
 

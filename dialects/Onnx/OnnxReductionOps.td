@@ -13,7 +13,7 @@ foreach name = ["ArgMax", "ArgMin"] in
 foreach name = ["Softmax", "LogSoftmax", "Hardmax"] in
   def Onnx_#name#Op : Onnx_Unary<name, (ins Onnx_Int<"-1">:$axis)>;
 foreach name = ["CumSum", "CumProd"] in
-  def Onnx_#name#Op : Onnx_Op<name, "inferSame",
+  def Onnx_#name#Op : Onnx_Op<name, "inferCumulative",
     (ins Onnx_T:$input, Onnx_T:$axis),
     (ins Onnx_Int<"0">:$exclusive, Onnx_Int<"0">:$reverse), (outs Onnx_T:$result),
     "(%x, %axis) : (tensor<2x3xf32>, tensor<i64>) -> tensor<2x3xf32>">;

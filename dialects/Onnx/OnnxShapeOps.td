@@ -15,7 +15,7 @@ class Onnx_Mover<string operator, dag inputs, dag attributes, string example,
 //===----------------------------------------------------------------------===//
 
 def Onnx_ShapeOp : Onnx_Mover<"Shape", (ins Onnx_T:$data),
-  (ins Onnx_Int<"0">:$start, OptionalAttr<I64Attr>:$end),
+  (ins Onnx_Int<"0">:$start, OptionalAttr<Onnx_I64>:$end),
   "(%x) : (tensor<2x?xf32, #onnx.dims<\"n\">>) -> tensor<2xi64>">;
 def Onnx_SizeOp : Onnx_Mover<"Size", (ins Onnx_T:$data), (ins),
   "(%x) : (tensor<2x3xf32>) -> tensor<i64>">;
@@ -52,17 +52,17 @@ def Onnx_TransposeOp : Onnx_Mover<"Transpose", (ins Onnx_T:$data),
   "(%x) {perm = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>">;
 foreach name = ["DepthToSpace", "SpaceToDepth"] in
   def Onnx_#name#Op : Onnx_Mover<name, (ins Onnx_T:$input),
-    (ins I64Attr:$blocksize, Onnx_String<"DCR">:$mode),
+    (ins Onnx_I64:$blocksize, Onnx_String<"DCR">:$mode),
     "(%x) {blocksize = 2 : i64} : (tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32>">;
 
 //===----------------------------------------------------------------------===//
 // Joining, cutting, repeating
 //===----------------------------------------------------------------------===//
 
-def Onnx_ConcatOp : Onnx_Mover<"Concat", (ins Onnx_Many:$inputs), (ins I64Attr:$axis),
+def Onnx_ConcatOp : Onnx_Mover<"Concat", (ins Onnx_Many:$inputs), (ins Onnx_I64:$axis),
   "(%x, %b) {axis = 0 : i64} : (tensor<2x3xf32>, tensor<1x3xf32>) -> tensor<3x3xf32>">;
 def Onnx_SplitOp : Onnx_Op<"Split", "inferSplit", (ins Onnx_T:$input, Onnx_Maybe:$split),
-  (ins Onnx_Int<"0">:$axis, OptionalAttr<I64Attr>:$num_outputs), (outs Onnx_Many:$outputs),
+  (ins Onnx_Int<"0">:$axis, OptionalAttr<Onnx_I64>:$num_outputs), (outs Onnx_Many:$outputs),
   "(%x, none) {num_outputs = 2 : i64} : (tensor<4xf32>, none) -> (tensor<2xf32>, tensor<2xf32>)">;
 def Onnx_SliceOp : Onnx_Mover<"Slice",
   (ins Onnx_T:$data, Onnx_T:$starts, Onnx_T:$ends, Onnx_Maybe:$axes, Onnx_Maybe:$steps), (ins),

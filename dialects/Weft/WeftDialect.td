@@ -19,6 +19,7 @@ def Weft_Dialect : Dialect {
 
     * `weft.name`: the name the runtime knows the input by,
     * `weft.symbols`: one name per dynamic dimension, in order,
+    * `weft.unsigned`: the integers of the tensor have no sign,
     * `weft.state`: instead of `weft.name`, for a tensor that lives as long as
       a session (a key or value cache); the function returns its new value as
       a result that carries the same `weft.state`.
@@ -32,6 +33,9 @@ def Weft_Dialect : Dialect {
     }
     static constexpr llvm::StringLiteral getSymbolsAttrName() {
       return "weft.symbols";
+    }
+    static constexpr llvm::StringLiteral getUnsignedAttrName() {
+      return "weft.unsigned";
     }
     static constexpr llvm::StringLiteral getStateAttrName() {
       return "weft.state";

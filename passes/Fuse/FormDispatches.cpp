@@ -11,10 +11,12 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -36,6 +38,15 @@ namespace {
 bool isView(Operation *op) {
   return isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
              tensor::CollapseShapeOp, tensor::DimOp>(op);
+}
+
+/// Numbers, and tensors that hold none yet: they move into their readers, too.
+bool isStart(Operation *op) {
+  if (isa<SizeOp, tensor::EmptyOp, linalg::FillOp>(op))
+    return true;
+  return op->getNumResults() == 1 &&
+         isa<arith::ArithDialect>(op->getDialect()) &&
+         op->getResult(0).getType().isIntOrIndexOrFloat();
 }
 
 bool isConstant(Operation *op) {
@@ -90,7 +101,7 @@ class Grouping {
 public:
   explicit Grouping(Block &block) {
     for (Operation &op : block)
-      if (!isView(&op) && !isConstant(&op) &&
+      if (!isView(&op) && !isConstant(&op) && !isStart(&op) &&
           !op.hasTrait<OpTrait::IsTerminator>())
         addGroup(&op);
   }
@@ -325,8 +336,11 @@ public:
     OpBuilder inner(builder.getContext());
     inner.setInsertionPointToStart(block);
     for (Operation *op : group->ops) {
-      for (Value operand : op->getOperands())
-        materialize(inner, block, operand);
+      llvm::SetVector<Value> reads(op->getOperands().begin(),
+                                   op->getOperands().end());
+      getUsedValuesDefinedAbove(op->getRegions(), reads);
+      for (Value read : reads)
+        materialize(inner, block, read);
       inner.clone(*op, mapping);
     }
     SmallVector<Value> yielded;
@@ -360,6 +374,11 @@ private:
     if (Value known = mapping.lookupOrNull(value))
       return known;
     Operation *op = value.getDefiningOp();
+    if (op && isStart(op)) {
+      for (Value operand : op->getOperands())
+        materialize(inner, block, operand);
+      return inner.clone(*op, mapping)->getResult(0);
+    }
     if (op && isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
                   tensor::CollapseShapeOp>(op)) {
       Value source = materialize(inner, block, op->getOperand(0));
@@ -373,6 +392,18 @@ private:
     return argument;
   }
 
+  /// A size of a view: itself if it is a number or known by name, else that of
+  /// dimension `dim` of the source.
+  OpFoldResult cloneSize(OpBuilder &inner, Location loc, OpFoldResult size,
+                         Value source, int64_t dim) {
+    auto value = dyn_cast<Value>(size);
+    if (!value)
+      return size;
+    if (auto named = value.getDefiningOp<SizeOp>())
+      return inner.clone(*named)->getResult(0);
+    return tensor::getMixedSize(inner, loc, source, dim);
+  }
+
   /// The view of `source`, whose dynamic sizes come from `source` itself, so
   /// that the dispatch does not read another tensor for its size only.
   Value cloneView(OpBuilder &inner, Operation *op, Value source) {
@@ -380,8 +411,7 @@ private:
     if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
       SmallVector<OpFoldResult> sizes = slice.getMixedSizes();
       for (auto [dim, size] : llvm::enumerate(sizes))
-        if (isa<Value>(size))
-          size = tensor::getMixedSize(inner, loc, source, dim);
+        size = cloneSize(inner, loc, size, source, dim);
       return tensor::ExtractSliceOp::create(inner, loc, slice.getType(), source,
                                             slice.getMixedOffsets(), sizes,
                                             slice.getMixedStrides());
@@ -389,9 +419,8 @@ private:
     if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
       SmallVector<OpFoldResult> sizes = expand.getMixedOutputShape();
       for (auto [dim, size] : llvm::enumerate(sizes))
-        if (isa<Value>(size))
-          size = tensor::getMixedSize(inner, loc, source,
-                                      expand.getCorrespondingSourceDim(dim));
+        size = cloneSize(inner, loc, size, source,
+                         expand.getCorrespondingSourceDim(dim));
       return tensor::ExpandShapeOp::create(
           inner, loc, expand.getResultType(), source,
           expand.getReassociationIndices(), sizes);
@@ -415,6 +444,46 @@ private:
   SmallVector<Value> inputs;
 };
 
+/// Gives every output of an entry that no operation computes (an input, a
+/// constant, a reshape), or that is returned before, an operation that copies
+/// it.
+void copyOutputs(func::FuncOp function) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  llvm::SmallPtrSet<Value, 8> returned;
+  OpBuilder builder(terminator);
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    if (!function.getResultAttr(operand.getOperandNumber(),
+                                WeftDialect::getNameAttrName()))
+      continue;
+    Value value = operand.get();
+    Operation *op = value.getDefiningOp();
+    bool isComputed = op && !isView(op) && !isConstant(op) && !isStart(op);
+    if (isComputed && returned.insert(value).second)
+      continue;
+    auto type = cast<RankedTensorType>(value.getType());
+    Location loc = value.getLoc();
+    SmallVector<Value> sizes;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (type.isDynamicDim(dim))
+        sizes.push_back(SizeOp::create(
+            builder, loc, builder.getStringAttr(getDimSize(value, dim).str())));
+    Value empty = tensor::EmptyOp::create(builder, loc, type, sizes);
+    auto copy = linalg::GenericOp::create(
+        builder, loc, TypeRange(type), ValueRange(), ValueRange(empty),
+        ArrayRef<AffineMap>{builder.getMultiDimIdentityMap(type.getRank())},
+        SmallVector<utils::IteratorType>(type.getRank(),
+                                         utils::IteratorType::parallel),
+        [&](OpBuilder &b, Location bodyLoc, ValueRange) {
+          SmallVector<Value> place;
+          for (int64_t dim = 0; dim < type.getRank(); ++dim)
+            place.push_back(linalg::IndexOp::create(b, bodyLoc, dim));
+          Value element = tensor::ExtractOp::create(b, bodyLoc, value, place);
+          linalg::YieldOp::create(b, bodyLoc, element);
+        });
+    operand.set(copy.getResult(0));
+  }
+}
+
 class FormDispatches : public fuse::impl::FormDispatchesBase<FormDispatches> {
 public:
   using FormDispatchesBase::FormDispatchesBase;
@@ -424,6 +493,7 @@ private:
     getOperation()->walk([&](func::FuncOp function) {
       if (function.isExternal())
         return;
+      copyOutputs(function);
       Grouping grouping(function.getBody().front());
       if (fuse)
         Rules(grouping).apply(function.getBody().front());

@@ -29,4 +29,29 @@ def DecomposeModelOps : Pass<"weft-decompose-model-ops"> {
   ];
 }
 
+def LowerOnnx : Pass<"weft-lower-onnx", "::mlir::ModuleOp"> {
+  let summary = "turns operators of ONNX into loops over elements";
+  let description = [{
+    Every operation of the dialect `onnx` becomes a few `linalg.generic` that
+    compute what the standard says it means; integer tensors whose elements are
+    known as polynomials over the symbols (shape arithmetic) become numbers, and
+    what only they needed is gone. Names of sizes leave the types: a size that no
+    operand has is a `weft.size`. Integers become signless; inputs and outputs
+    without a sign are marked `weft.unsigned`.
+
+    Stands in the graph phase, behind the passes that recognise model operations:
+    it is what becomes of everything else.
+
+    Conditions: types are those that the importer finds. An operation in a form
+    that has no loops yet is an error.
+
+    Remarks: none.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect", "::weft::WeftDialect"
+  ];
+}
+
 #endif // WEFT_PASSES_GRAPH_PASSES_TD

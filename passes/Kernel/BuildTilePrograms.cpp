@@ -1,6 +1,7 @@
 //===- BuildTilePrograms.cpp - Dispatches become tile programs ------------===//
 
 #include "passes/Kernel/KernelBuilder.h"
+#include "passes/Kernel/LoopsKernel.h"
 #include "passes/Kernel/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -32,7 +33,27 @@ struct ProgramShape {
   bool ranged = false; ///< The body computes a range of items.
 };
 
+/// What the program of a kernel of loops needs.
+ProgramShape getLoopShape(DispatchOp dispatch) {
+  MLIRContext *context = dispatch.getContext();
+  ProgramShape shape;
+  shape.build = buildLoopsKernel;
+  shape.name = "loops";
+  for (const std::string &symbol : getLoopSymbols(dispatch))
+    shape.symbols.push_back(StringAttr::get(context, symbol));
+  for (const auto &[size, block] : getLoopGrid(dispatch))
+    shape.grid.push_back(tile::ExtentAttr::get(context, size.str(), block));
+  for (Operation &op : getLoops(dispatch).getBody()->without_terminator())
+    if (isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) &&
+        isa<FloatType>(op.getResult(0).getType()) &&
+        !op.hasTrait<OpTrait::ConstantLike>())
+      shape.description.push_back(op.getName().stripDialect());
+  return shape;
+}
+
 ProgramShape getShape(DispatchOp dispatch, tile::ScheduleInterface schedule) {
+  if (getLoops(dispatch))
+    return getLoopShape(dispatch);
   MLIRContext *context = dispatch.getContext();
   ProgramShape shape;
   shape.symbols.push_back(StringAttr::get(context, rowsSymbol));
@@ -127,6 +148,8 @@ std::pair<Polynomial, Polynomial> getCost(Operation &op) {
 /// Work of a dispatch: that of its operations, less the traffic of values
 /// that stay inside.
 std::pair<Polynomial, Polynomial> getCost(DispatchOp dispatch) {
+  if (getLoops(dispatch))
+    return getLoopCost(dispatch);
   Polynomial flops, bytes;
   Operation *yield = dispatch.getBlock().getTerminator();
   // Values of the block whose traffic is not to be counted when they are read;
@@ -187,7 +210,10 @@ struct LaunchSizes {
 
 LaunchSizes getSizes(DispatchOp dispatch) {
   LaunchSizes sizes;
-  sizes.symbols.push_back(getDimSize(getRowsTensor(dispatch), 0).str());
+  if (getLoops(dispatch))
+    llvm::append_range(sizes.symbols, getLoopSymbols(dispatch));
+  else
+    sizes.symbols.push_back(getDimSize(getRowsTensor(dispatch), 0).str());
   for (Operation &op : dispatch.getBlock())
     if (auto attention = dyn_cast<AttentionOp>(op);
         attention && attention.isPaged())
@@ -264,7 +290,7 @@ LogicalResult verifyLayouts(DispatchOp dispatch) {
 
 /// Checks that the rows of the dispatch's program are known.
 LogicalResult verifyRows(DispatchOp dispatch) {
-  if (getRowsTensor(dispatch))
+  if (getLoops(dispatch) || getRowsTensor(dispatch))
     return success();
   Block &block = dispatch.getBlock();
   auto isWork = [](Operation &op) {

@@ -1,6 +1,7 @@
 //===- KernelBuilder.cpp - From a dispatch to a tile kernel ---------------===//
 
 #include "passes/Kernel/KernelBuilder.h"
+#include "passes/Kernel/LoopsKernel.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -42,6 +43,13 @@ static bool isInFragments(Value matrix) {
   });
 }
 
+/// A tensor of a kernel of loops.
+static MemRefType getFlatType(RankedTensorType type) {
+  int64_t count =
+      type.hasStaticShape() ? type.getNumElements() : ShapedType::kDynamic;
+  return MemRefType::get({count}, type.getElementType());
+}
+
 /// An activation or a plain tensor.
 static MemRefType getKernelType(RankedTensorType type,
                                 tile::PanelsAttr panels) {
@@ -67,6 +75,8 @@ MemRefType kernel::getInputType(DispatchOp dispatch, unsigned input) {
   BlockArgument argument = dispatch.getBlock().getArgument(input);
   auto type = cast<RankedTensorType>(argument.getType());
   Type element = type.getElementType();
+  if (getLoops(dispatch))
+    return getFlatType(type);
   bool isBlockTable = llvm::any_of(argument.getUsers(), [&](Operation *user) {
     auto attention = dyn_cast<AttentionOp>(user);
     return attention && attention.getBlockTable() == argument;
@@ -84,9 +94,10 @@ MemRefType kernel::getInputType(DispatchOp dispatch, unsigned input) {
 }
 
 MemRefType kernel::getResultType(DispatchOp dispatch, unsigned result) {
-  return getKernelType(
-      cast<RankedTensorType>(dispatch.getResult(result).getType()),
-      getResultLayout(dispatch, result));
+  auto type = cast<RankedTensorType>(dispatch.getResult(result).getType());
+  if (getLoops(dispatch))
+    return getFlatType(type);
+  return getKernelType(type, getResultLayout(dispatch, result));
 }
 
 Value kernel::getRowsTensor(DispatchOp dispatch) {

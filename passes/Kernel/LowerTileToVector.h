@@ -80,6 +80,7 @@ private:
   mlir::LogicalResult emitLoad(LoadOp op);
   mlir::LogicalResult emitStore(StoreOp op);
   void emitElementLoad(mlir::memref::LoadOp op);
+  void emitElementStore(mlir::memref::StoreOp op);
   TileAccess makeAccess(mlir::Value view, mlir::ValueRange indices,
                         llvm::ArrayRef<int64_t> dims, mlir::Value rows);
   /// Pointer to an element that lies some elements behind `pointer`.

@@ -241,6 +241,12 @@ LogicalResult TileEmitter::emitStore(StoreOp op) {
   return success();
 }
 
+void TileEmitter::emitElementStore(memref::StoreOp op) {
+  TileAccess access = makeAccess(op.getMemRef(), op.getIndices(), {}, nullptr);
+  LLVM::StoreOp::create(b, scalars.at(op.getValueToStore()), access.pointer,
+                        byteSize(access.element));
+}
+
 void TileEmitter::emitElementLoad(memref::LoadOp op) {
   TileAccess access = makeAccess(op.getMemRef(), op.getIndices(), {}, nullptr);
   scalars[op.getResult()] = loadVector(access.pointer, access.element);

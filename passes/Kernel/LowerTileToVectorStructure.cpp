@@ -177,6 +177,9 @@ LogicalResult TileEmitter::emitOp(Operation *op) {
       .Case([&](StoreOp store) { return emitStore(store); })
       .Case(
           [&](memref::LoadOp load) { return emitElementLoad(load), success(); })
+      .Case([&](memref::StoreOp store) {
+        return emitElementStore(store), success();
+      })
       .Case([&](FoldOp fold) { return emitFold(fold); })
       .Case([&](MmaOp mma) { return emitMma(mma); })
       .Case([&](ReduceOp reduce) { return emitReduce(reduce); })
@@ -208,7 +211,7 @@ LogicalResult TileEmitter::emitOp(Operation *op) {
         return other->emitError("cannot lower '")
                << other->getName()
                << "' in a kernel; expected tile, arith and math operations, "
-                  "memref.load, scf.for, scf.if or scf.while";
+                  "memref.load, memref.store, scf.for, scf.if or scf.while";
       });
 }
 

@@ -145,15 +145,25 @@ private:
     return builder.getArrayAttr(sizes);
   }
 
+  /// A tensor type whose integers have no sign.
+  static Type dropSign(Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    return tensor.clone(IntegerType::get(type.getContext(),
+                                         tensor.getElementTypeBitWidth(),
+                                         IntegerType::Unsigned));
+  }
+
   Value addBuffer(Value value, plan::BufferKind kind, StringAttr name,
-                  FlatSymbolRefAttr ref) {
+                  FlatSymbolRefAttr ref, bool isUnsigned = false) {
     // Inputs and outputs come first and keep the names that the runtime knows.
     std::string unique = name.getValue().str();
     for (unsigned i = 1; !names.insert(unique).second; ++i)
       unique = (name.getValue() + "#" + Twine(i)).str();
     auto buffer = plan::BufferOp::create(
         builder, value.getLoc(), plan::BufferType::get(builder.getContext()),
-        kind, unique, ref, StringAttr(), value.getType(), getSizes(value));
+        kind, unique, ref, StringAttr(),
+        isUnsigned ? dropSign(value.getType()) : value.getType(),
+        getSizes(value));
     return buffers[value] = buffer.getResult();
   }
 
@@ -168,7 +178,9 @@ private:
                                   << WeftDialect::getNameAttrName() << " or "
                                   << WeftDialect::getStateAttrName();
     if (name) {
-      addBuffer(argument, plan::BufferKind::Input, name, {});
+      addBuffer(argument, plan::BufferKind::Input, name, {},
+                bool(function.getArgAttr(number,
+                                         WeftDialect::getUnsignedAttrName())));
       return success();
     }
     auto symbols = function.getArgAttrOfType<ArrayAttr>(
@@ -197,7 +209,9 @@ private:
         return function.emitError()
                << "output " << name
                << " must be a result of a launch that is returned once";
-      addBuffer(made, plan::BufferKind::Output, name, {});
+      addBuffer(made, plan::BufferKind::Output, name, {},
+                bool(function.getResultAttr(
+                    number, WeftDialect::getUnsignedAttrName())));
     }
     return success();
   }

@@ -103,3 +103,58 @@ func.func @picked_rows(%x: tensor<?x64xf32>, %n: tensor<64xf32>, %rows: tensor<?
   %1 = weft.embed %rows, %0 : (tensor<?xi32>, tensor<?x64xf32>) -> tensor<?x64xf32>
   return %1 : tensor<?x64xf32>
 }
+
+// -----
+
+// A linalg.generic is a dispatch of its own, which takes along sizes, numbers,
+// what its result starts from, and what its body reads.
+
+// CHECK-LABEL: func @loops
+//       CHECK:   %[[A:.*]] = weft.dispatch "generic" (%{{.*}} = %{{.*}} : tensor<?xf32>)
+//       CHECK:     weft.size "n"
+//       CHECK:     linalg.generic
+//       CHECK:   weft.dispatch "generic#1" (%{{.*}} = %[[A]] : tensor<?xf32>)
+//   CHECK-DAG:     tensor.expand_shape
+//   CHECK-DAG:     linalg.fill
+//       CHECK:     linalg.generic
+//       CHECK:       tensor.extract
+func.func @loops(%x: tensor<?xf32> {weft.name = "x", weft.symbols = ["n"]}) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %n = weft.size "n"
+  %empty = tensor.empty(%n) : tensor<?xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<?xf32>) outs(%empty : tensor<?xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %2 = arith.negf %in : f32
+    linalg.yield %2 : f32
+  } -> tensor<?xf32>
+  %column = tensor.expand_shape %0 [[0, 1]] output_shape [%n, 1] : tensor<?xf32> into tensor<?x1xf32>
+  %scalar = tensor.empty() : tensor<f32>
+  %init = linalg.fill ins(%zero : f32) outs(%scalar : tensor<f32>) -> tensor<f32>
+  %extents = tensor.empty(%n) : tensor<?xi1>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]}
+      ins(%extents : tensor<?xi1>) outs(%init : tensor<f32>) {
+  ^bb0(%in: i1, %total: f32):
+    %i = linalg.index 0 : index
+    %c0 = arith.constant 0 : index
+    %2 = tensor.extract %column[%i, %c0] : tensor<?x1xf32>
+    %3 = arith.addf %total, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// An output that no operation computes is a copy.
+
+// CHECK-LABEL: func @copies
+//       CHECK:   %[[A:.*]] = weft.dispatch
+//       CHECK:     tensor.extract
+//       CHECK:   %[[B:.*]] = weft.dispatch
+//       CHECK:   return %[[A]], %[[B]]
+func.func @copies(%x: tensor<?x4xf32> {weft.name = "x", weft.symbols = ["n"]})
+    -> (tensor<?x4xf32> {weft.name = "a"}, tensor<?xf32> {weft.name = "b"}) {
+  %0 = tensor.collapse_shape %x [[0, 1]] : tensor<?x4xf32> into tensor<?xf32>
+  return %x, %0 : tensor<?x4xf32>, tensor<?xf32>
+}

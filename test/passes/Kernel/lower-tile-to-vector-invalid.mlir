@@ -13,8 +13,8 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
   tile.kernel @k level "x86-64-v3" (%x: memref<8x8xf32>, %y: memref<8x8xf32>) symbols () item (%i) {
     %zero = arith.constant 0 : index
     %n = arith.constant 1.0 : f32
-    // expected-error @below {{cannot lower 'memref.store' in a kernel; expected tile, arith and math operations, memref.load, scf.for, scf.if or scf.while}}
-    memref.store %n, %x[%zero, %zero] : memref<8x8xf32>
+    // expected-error @below {{cannot lower 'memref.dim' in a kernel; expected tile, arith and math operations, memref.load, memref.store, scf.for, scf.if or scf.while}}
+    %d = memref.dim %x, %zero : memref<8x8xf32>
   }
 }
 

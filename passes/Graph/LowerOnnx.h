@@ -1,0 +1,166 @@
+//===- LowerOnnx.h - Operators of ONNX as loops over elements ---*- C++ -*-===//
+//
+// Internal to the pass weft-lower-onnx. An operator becomes a few operations
+// linalg.generic on tensors without names of sizes and of signless integers.
+// What is said here is what the operator means: plain, not fast.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_PASSES_GRAPH_LOWERONNX_H
+#define WEFT_PASSES_GRAPH_LOWERONNX_H
+
+#include "dialects/Onnx/OnnxDialect.h"
+#include "dialects/Weft/WeftDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+
+namespace weft::graph {
+
+using mlir::Location;
+using mlir::OpBuilder;
+using mlir::Operation;
+using mlir::RankedTensorType;
+using mlir::Type;
+using mlir::Value;
+using mlir::ValueRange;
+using onnx::Shape;
+using Indices = llvm::ArrayRef<mlir::Value>;
+
+/// Scalar arithmetic; whether it is that of integers or of floating-point
+/// numbers follows from the types of the operands.
+class Scalars {
+public:
+  Scalars(OpBuilder &builder, Location loc) : b(builder), loc(loc) {}
+
+  OpBuilder &b;
+  Location loc;
+
+  template <typename Op, typename... Args> Value make(Args &&...args) {
+    return Op::create(b, loc, std::forward<Args>(args)...);
+  }
+
+  Value index(int64_t value);
+  /// A number of an integer, index or floating-point type.
+  Value number(Type type, double value);
+  Value add(Value x, Value y);
+  Value sub(Value x, Value y);
+  Value mul(Value x, Value y);
+  Value div(Value x, Value y, bool isUnsigned = false);
+  Value min(Value x, Value y, bool isUnsigned = false);
+  Value max(Value x, Value y, bool isUnsigned = false);
+  enum class Order { Equal, Less, LessOrEqual };
+  Value compare(Order order, Value x, Value y, bool isUnsigned = false);
+  Value both(Value x, Value y);
+  Value either(Value x, Value y);
+  Value invert(Value x);
+  Value select(Value condition, Value x, Value y);
+  /// `then` if the condition holds, else `otherwise`, which is computed only
+  /// then.
+  Value branch(Value condition, Type type, llvm::function_ref<Value()> then,
+               llvm::function_ref<Value()> otherwise);
+  /// An element of a tensor.
+  Value read(Value tensor, Indices indices);
+  Value toIndex(Value integer);
+  Value fromIndex(Value index, Type type);
+  /// A number converted as Cast does; integers are signed unless said.
+  Value convert(Value value, Type to, bool fromUnsigned = false,
+                bool toUnsigned = false);
+  /// f16, bf16 and smaller as f32, f32 as such a type; others stay.
+  Value widen(Value value);
+  Value narrow(Value value, Type to);
+};
+
+/// The type that is computed in: f32 for smaller floating-point types.
+Type getWideType(Type element);
+
+/// Whether elements of a type of the dialect `onnx` have no sign.
+bool isUnsigned(Type tensor);
+
+/// Lowers the operators of one function.
+class OnnxLowering {
+public:
+  OnnxLowering(OpBuilder &builder, const onnx::SymbolicValues &symbolic)
+      : builder(builder), symbolic(symbolic), loc(builder.getUnknownLoc()) {}
+
+  OpBuilder &builder;
+  const onnx::SymbolicValues &symbolic;
+  Location loc; ///< Of the operator that is being lowered.
+
+  /// What an operator's value has become. Values that are known are made where
+  /// they are first asked for.
+  Value get(Value value);
+  void set(Value value, Value lowered) { lowerings[value] = lowered; }
+
+  /// A size as an index: a constant or weft.size.
+  Value size(const Polynomial &size);
+  /// The type of a tensor after lowering.
+  static RankedTensorType getType(llvm::ArrayRef<Polynomial> shape,
+                                  Type element);
+  Value makeEmpty(llvm::ArrayRef<Polynomial> shape, Type element);
+  /// A tensor of one number.
+  Value makeScalar(Type element, double value);
+
+  using MapBody = llvm::function_ref<Value(Scalars &, ValueRange)>;
+  using PlaceBody = llvm::function_ref<Value(Scalars &, Indices)>;
+  using FoldBody =
+      llvm::function_ref<Value(Scalars &, Indices, Indices, Value)>;
+
+  /// result[i] = body(inputs[i]...), inputs broadcast to the shape. `inputs`
+  /// are values of the dialect `onnx` or, where `shapes` says their shapes,
+  /// lowered ones.
+  Value map(llvm::ArrayRef<Polynomial> shape, Type element, ValueRange inputs,
+            MapBody body);
+  Value map(llvm::ArrayRef<Polynomial> shape, Type element,
+            llvm::ArrayRef<std::pair<Value, Shape>> inputs, MapBody body);
+  /// result[i] = body(i)
+  Value generate(llvm::ArrayRef<Polynomial> shape, Type element,
+                 PlaceBody body);
+  /// result[i] = init, then body(i, j, result[i]) for all j of `folded` in
+  /// order. `init` is a scalar or a tensor of the result's type.
+  Value fold(llvm::ArrayRef<Polynomial> shape,
+             llvm::ArrayRef<Polynomial> folded, Value init, FoldBody body);
+  /// The same elements in another shape.
+  Value reshape(Value tensor, llvm::ArrayRef<Polynomial> from,
+                llvm::ArrayRef<Polynomial> to);
+  /// The elements converted; a tensor of the type stays.
+  Value convert(Value tensor, llvm::ArrayRef<Polynomial> shape, Type to);
+
+  /// Lowers an operator; false if there is no lowering for it.
+  bool lower(Operation *op);
+
+  /// Softmax of the wide type over one dimension; a row whose largest element
+  /// is -infinity becomes 0 if `zeroMasked`, else what the formula gives.
+  Value softmax(Value tensor, llvm::ArrayRef<Polynomial> shape, int64_t axis,
+                Type element, bool zeroMasked = false);
+
+private:
+  Value makeKnown(Value value, const onnx::SymbolicValues::Elements &elements);
+
+  // One function for each family; false if the operator is of another.
+  bool lowerStructure(Operation *op);
+  bool lowerElementwise(Operation *op);
+  bool lowerReduction(Operation *op);
+  bool lowerShape(Operation *op);
+  bool lowerPlaces(Operation *op);
+  bool lowerProduct(Operation *op);
+  bool lowerNorm(Operation *op);
+  bool lowerWindow(Operation *op);
+  bool lowerQuantization(Operation *op);
+  bool lowerAttention(Operation *op);
+
+  llvm::DenseMap<Value, Value> lowerings;
+};
+
+/// Sizes of an operator's value.
+inline Shape shapeOf(Value value) { return onnx::getShape(value.getType()); }
+/// Its element type, without a sign.
+Type elementOf(Value value);
+
+} // namespace weft::graph
+
+#endif // WEFT_PASSES_GRAPH_LOWERONNX_H
