@@ -242,7 +242,10 @@ private:
       std::optional<rt::Expr> bound;
       for (Attribute text : *bounds) {
         rt::Expr expr = toExpr(cast<StringAttr>(text).getValue());
-        bound = bound ? rt::Expr::max(*bound, expr) : expr;
+        rt::Expr larger = bound ? rt::Expr::max(*bound, expr) : expr;
+        // The largest of some is a bound, too, if all are too long to store.
+        if (larger.verify(plan.symbols.size()))
+          bound = larger;
       }
       if (bound)
         entry.lowerBoundBytes = *bound;

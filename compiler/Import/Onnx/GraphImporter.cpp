@@ -5,6 +5,8 @@
 #include "compiler/Import/Onnx/OnnxTypes.h"
 #include "dialects/Weft/WeftDialect.h"
 
+#include <set>
+
 using namespace mlir;
 using namespace weft;
 
@@ -206,9 +208,61 @@ bool GraphImporter::bind(const OnnxNode &node, ArrayRef<Value> results,
 // Nodes
 //===----------------------------------------------------------------------===//
 
+/// Calls `take` with the names that a node reads, also in graphs of attributes.
+static void forEachRead(const OnnxNode &node,
+                        llvm::function_ref<void(StringRef)> take) {
+  for (StringRef input : node.inputs)
+    take(input);
+  for (const OnnxAttribute &attribute : node.attributes)
+    for (const auto &graph : attribute.graphs) {
+      for (const OnnxNode &inner : graph->nodes)
+        forEachRead(inner, take);
+      for (const OnnxValueInfo &output : graph->outputs)
+        take(output.name);
+    }
+}
+
+/// The nodes in an order in which all that one reads comes before it, as the
+/// standard asks for and some writers do not give; those of a cycle come last.
+static std::vector<const OnnxNode *> sortNodes(ArrayRef<OnnxNode> nodes) {
+  llvm::StringMap<size_t> makers;
+  for (auto [index, node] : llvm::enumerate(nodes))
+    for (StringRef output : node.outputs)
+      if (!output.empty())
+        makers.try_emplace(output, index);
+  std::vector<size_t> missing(nodes.size(), 0);
+  std::vector<std::vector<size_t>> readers(nodes.size());
+  for (auto [index, node] : llvm::enumerate(nodes))
+    forEachRead(node, [&, index = index](StringRef name) {
+      auto maker = makers.find(name);
+      if (maker == makers.end() || maker->second == index)
+        return;
+      readers[maker->second].push_back(index);
+      ++missing[index];
+    });
+  // The first of those that are ready, so that a good order stays.
+  std::set<size_t> ready;
+  for (size_t index = 0; index < nodes.size(); ++index)
+    if (missing[index] == 0)
+      ready.insert(index);
+  std::vector<const OnnxNode *> order;
+  while (!ready.empty()) {
+    size_t index = *ready.begin();
+    ready.erase(ready.begin());
+    order.push_back(&nodes[index]);
+    for (size_t reader : readers[index])
+      if (--missing[reader] == 0)
+        ready.insert(reader);
+  }
+  for (auto [index, node] : llvm::enumerate(nodes))
+    if (missing[index] != 0)
+      order.push_back(&node);
+  return order;
+}
+
 bool GraphImporter::importNodes(ArrayRef<OnnxNode> nodes, Scope &scope) {
-  for (const OnnxNode &node : nodes)
-    if (!importNode(node, scope))
+  for (const OnnxNode *node : sortNodes(nodes))
+    if (!importNode(*node, scope))
       return false;
   return true;
 }

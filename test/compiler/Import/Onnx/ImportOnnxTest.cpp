@@ -209,6 +209,18 @@ TEST_F(ImportOnnx, BranchesOfKnownAndUnknownConditions) {
   EXPECT_THAT(import(file), HasSubstr("found a constant of FLOAT"));
 }
 
+TEST_F(ImportOnnx, NodesMayStandInAnyOrder) {
+  EXPECT_THAT(
+      import(model({opset(18)},
+                   graph({node("Neg", {"h"}, {"y"}), node("Abs", {"x"}, {"h"})},
+                         {value("x", 1, {"2"})}, {value("y", 1, {"2"})}))),
+      HasSubstr("%1 = onnx.Neg(%0)"));
+  EXPECT_THAT(import(model({opset(18)}, graph({node("Neg", {"y"}, {"x"}),
+                                               node("Abs", {"x"}, {"y"})},
+                                              {}, {value("y", 1, {"2"})}))),
+              HasSubstr("found a read of 'y'"));
+}
+
 TEST_F(ImportOnnx, EveryUncoveredOperatorIsReported) {
   std::string report =
       import(model({opset(18), opset(3, "com.example")},
