@@ -177,6 +177,10 @@ private:
 
   Result<Sequence *> find(SequenceId id);
   Status verifyIds(std::span<const int32_t> ids) const;
+  /// That the ids exist and that context and free cache hold each text, of
+  /// which the last `predicted` tokens are not computed.
+  Status verifyTexts(std::span<const std::span<const int32_t>> texts,
+                     int64_t predicted);
   int32_t chooseRope(int64_t length) const;
   void addToken(Sequence &sequence, int32_t id, bool generated);
   Result<std::vector<Active>>

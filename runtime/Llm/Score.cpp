@@ -7,8 +7,37 @@
 using namespace weft::rt;
 using Logits = SequencePiece::Logits;
 
+Status Generator::verifyTexts(std::span<const std::span<const int32_t>> texts,
+                              int64_t predicted) {
+  KvCache &cache = engine.getCache();
+  const int64_t most = contextLength + predicted;
+  for (std::span<const int32_t> text : texts) {
+    if (Status s = verifyIds(text); !s)
+      return s;
+    const auto size = int64_t(text.size());
+    if (size > most)
+      return Status::limit("a text has " + std::to_string(size) +
+                           " tokens; expected at most " + std::to_string(most) +
+                           (predicted ? ": the context and a last token that "
+                                        "is only predicted"
+                                      : ", the context"));
+    const int64_t blocks =
+        (size - predicted + cache.getBlockSize() - 1) / cache.getBlockSize();
+    if (blocks > cache.getFreeBlockCount())
+      return Status::limit("a text of " + std::to_string(size) +
+                           " tokens needs " + std::to_string(blocks) +
+                           " cache blocks and " +
+                           std::to_string(cache.getFreeBlockCount()) +
+                           " are free; remove sequences or give the session "
+                           "more cache");
+  }
+  return Status::ok();
+}
+
 Status Generator::computeLogits(std::span<const std::span<const int32_t>> texts,
                                 const LogitsCallback &callback) {
+  if (Status s = verifyTexts(texts, 0); !s)
+    return s;
   KvCache &cache = engine.getCache();
   struct Running {
     size_t text;
@@ -28,21 +57,6 @@ Status Generator::computeLogits(std::span<const std::span<const int32_t>> texts,
         status = s;
     return status;
   };
-
-  for (std::span<const int32_t> text : texts) {
-    if (Status s = verifyIds(text); !s)
-      return s;
-    if (int64_t(text.size()) > contextLength)
-      return Status::limit("a text has " + std::to_string(text.size()) +
-                           " tokens and the context holds " +
-                           std::to_string(contextLength));
-    if (blocksFor(text) > unreserved)
-      return Status::limit("a text of " + std::to_string(text.size()) +
-                           " tokens needs " + std::to_string(blocksFor(text)) +
-                           " cache blocks and " + std::to_string(unreserved) +
-                           " are free; remove sequences or give the session "
-                           "more cache");
-  }
 
   const int64_t width = engine.getVocabularySize();
   size_t next = 0;
@@ -112,12 +126,11 @@ Status Generator::computeLogits(std::span<const std::span<const int32_t>> texts,
 Result<std::vector<Score>>
 Generator::score(std::span<const std::span<const int32_t>> texts) {
   std::vector<std::span<const int32_t>> contexts;
-  for (std::span<const int32_t> text : texts) {
-    if (Status s = verifyIds(text); !s)
-      return s;
-    // Nothing follows the last token.
+  // Nothing follows the last token.
+  if (Status s = verifyTexts(texts, 1); !s)
+    return s;
+  for (std::span<const int32_t> text : texts)
     contexts.push_back(text.first(text.empty() ? 0 : text.size() - 1));
-  }
   std::vector<Score> scores(texts.size());
   Status status = computeLogits(
       contexts, [&](size_t text, int64_t position, std::span<const float> row) {

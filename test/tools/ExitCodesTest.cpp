@@ -50,6 +50,20 @@ const std::array tools = {
           {"no-such.weft --prompt x --seed 18446744073709551616", 2, "--seed"},
           {"no-such.weft --prompt x --seed 18446744073709551615", 1, "no-such"},
           {"no-such.weft --prompt x --temperature warm", 2, "--temperature"},
+          {"no-such.weft --prompt x --temperature -1", 2, "temperature is -1"},
+          {"no-such.weft --prompt x --temperature inf", 2, "is inf"},
+          {"no-such.weft --prompt x --temperature nan", 2, "is nan"},
+          {"no-such.weft --prompt x --top-k -1", 2, "found '-1'"},
+          {"no-such.weft --prompt x --top-p 0", 2, "top-p is 0"},
+          {"no-such.weft --prompt x --min-p 1.5", 2, "min-p is 1.5"},
+          {"no-such.weft --prompt x --repetition-penalty 0", 2, "is 0"},
+          {"no-such.weft --prompt x --presence-penalty nan", 2, "is nan"},
+          {"no-such.weft --prompt x --frequency-penalty inf", 2, "is inf"},
+          {"no-such.weft --prompt x --threads 0", 2, "1 to 1024"},
+          {"no-such.weft --prompt x --threads 1025", 2, "1 to 1024"},
+          {"no-such.weft --prompt x --trace ''", 2, "found an empty text"},
+          {"no-such.weft --prompt x --device ''", 2, "found an empty text"},
+          {"no-such.weft --prompt x --entry ''", 2, "found an empty text"},
           {"no-such.weft --prompt x", 1, "no-such.weft"},
           {"/dev/null --prompt x", 1, "/dev/null"}}},
     Tool{"weft-dump",
@@ -58,6 +72,7 @@ const std::array tools = {
           {"no-such.weft --memory --kernels", 2, "--help"},
           {"no-such.weft --context 12", 2, "sizes go with"},
           {"no-such.weft --memory --context 0", 2, "found '0'"},
+          {"no-such.weft --ir ''", 2, "found an empty text"},
           {"no-such.weft", 1, "no-such.weft"}}},
     Tool{"weft-bench",
          "no-such.weft",
@@ -69,6 +84,8 @@ const std::array tools = {
           {"no-such.weft --bandwidth 0", 2, "found '0'"},
           {"no-such.weft --bandwidth 1e300", 2, "at most 1000000"},
           {"no-such.weft --device abacus", 2, "abacus"},
+          {"no-such.weft --device ''", 2, "found an empty text"},
+          {"no-such.weft --threads 0", 2, "1 to 1024"},
           {"no-such.weft --prompt-tokens 0 --generate-tokens 0", 2, "both 0"},
           {"no-such.weft", 1, "no-such.weft"}}},
 #ifdef WEFT_HAS_COMPILER
@@ -79,6 +96,12 @@ const std::array tools = {
           {"no-such -o out --target=cpu:", 2, "x86-64-v3"},
           {"no-such -o out --target=abacus", 2, "sm_90a"},
           {"no-such -o out --context=many", 2, "many"},
+          {"no-such -o out --compile-to=", 2, "--compile-to is empty"},
+          {"no-such -o out --compile-from=", 2, "--compile-from is empty"},
+          {"no-such -o out --weights=", 2, "--weights is empty"},
+          {"no-such -o out --target=", 2, "--target is empty"},
+          {"no-such -o ''", 2, "-o is empty"},
+          {"no-such -o out --no-kernel-cache", 2, "for --target=cuda"},
           {"no-such -o out --seed=1", 2, "--seed is for --synthesize"},
           {"/dev/zero --compile-from=fuse --compile-to=fuse", 1, "a device"},
           {"no-such.mlir -o no-such.mlir --compile-from=fuse "
@@ -89,6 +112,8 @@ const std::array tools = {
          "no-such",
          {{"", 2, "--help"},
           {"no-such --dtype=f8", 2, "f32, f16 or bf16"},
+          {"no-such --plan=", 2, "--plan is empty"},
+          {"no-such --device=", 2, "--device is empty"},
           {"no-such", 1, "no-such"}}},
     Tool{"weft-opt",
          "no-such.mlir",
@@ -121,6 +146,18 @@ TEST_P(ExitCodes, AreThoseOfTheTable) {
         test::runCommand("'" WEFT_TOOLS "'/" + command + " </dev/null 2>&1");
     EXPECT_EQ(result.exitCode, one.code) << result.output.substr(0, 2000);
     EXPECT_THAT(result.output.substr(0, 4000), HasSubstr(one.says));
+  }
+}
+
+TEST_P(ExitCodes, OfLostTextAreNotOk) {
+  for (const char *option : {"--help", "--version"}) {
+    test::CommandResult result =
+        test::runCommand("{ '" WEFT_TOOLS "'/" + GetParam().name + " " +
+                         option + " >/dev/full; } 2>&1");
+    EXPECT_EQ(result.exitCode, 1) << option;
+    EXPECT_THAT(result.output,
+                HasSubstr(GetParam().name + ": error: cannot write standard"))
+        << option;
   }
 }
 

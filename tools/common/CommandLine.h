@@ -44,6 +44,16 @@ wholeNumber(int64_t least, int64_t most = std::numeric_limits<int64_t>::max()) {
   return CLI::Validator(check, "");
 }
 
+/// The check of an option that takes text and is absent where that is empty: an
+/// empty one, such as that of an unset variable, would be ignored.
+inline CLI::Validator notEmpty() {
+  return CLI::Validator(
+      [](const std::string &text) -> std::string {
+        return text.empty() ? "found an empty text" : "";
+      },
+      "");
+}
+
 /// The check of an option that takes a seed: any number of 64 bits.
 inline CLI::Validator seedNumber() {
   auto check = [](const std::string &text) -> std::string {
@@ -59,8 +69,9 @@ inline CLI::Validator seedNumber() {
 }
 
 /// Parses the arguments. Gives the exit code if the program is to end: Ok after
-/// --help and --version (on standard output), Usage after a wrong option, whose
-/// message says where help is (on standard error).
+/// --help and --version (on standard output; Diagnosed if that takes nothing),
+/// Usage after a wrong option, whose message says where help is (on standard
+/// error).
 inline std::optional<int> parseCommandLine(CLI::App &app, int argc,
                                            char **argv) {
   app.set_version_flag("--version", describeVersion(app.get_name()));
@@ -70,7 +81,10 @@ inline std::optional<int> parseCommandLine(CLI::App &app, int argc,
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0) {
       app.exit(error, std::cout, std::cerr);
-      return exitOk;
+      if (std::cout.flush())
+        return exitOk;
+      std::cerr << app.get_name() << ": error: cannot write standard output\n";
+      return exitDiagnosed;
     }
     std::cerr << app.get_name() << ": " << error.what() << "\nRun '"
               << app.get_name() << " --help' for the options.\n";

@@ -21,6 +21,12 @@ int tools::reportUsage(llvm::StringRef tool, const llvm::Twine &message) {
   return exitUsage;
 }
 
+int tools::reportEmpty(llvm::StringRef tool, const cl::Option &option) {
+  return reportUsage(tool,
+                     llvm::StringRef(option.ArgStr.size() > 1 ? "--" : "-") +
+                         option.ArgStr + " is empty");
+}
+
 void tools::setVersionPrinter(const std::string &tool) {
   cl::SetVersionPrinter([tool](llvm::raw_ostream &stream) {
     stream << describeVersion(tool) << "\n";
@@ -95,6 +101,19 @@ static std::optional<ElementType> parseType(llvm::StringRef name) {
     if (getName(type) == name)
       return type;
   return std::nullopt;
+}
+
+const cl::opt<std::string> *ModelOptions::findEmpty(
+    llvm::ArrayRef<const cl::opt<std::string> *> others) const {
+  auto isEmpty = [](const cl::opt<std::string> *option) {
+    return option->getNumOccurrences() && option->empty();
+  };
+  auto other = llvm::find_if(others, isEmpty);
+  if (other != others.end())
+    return *other;
+  const cl::opt<std::string> *own[] = {&target, &synthesize, &sampling};
+  auto found = llvm::find_if(own, isEmpty);
+  return found == std::end(own) ? nullptr : *found;
 }
 
 llvm::Expected<CompileOptions> ModelOptions::getCompileOptions() const {

@@ -27,6 +27,9 @@ int reportUsage(llvm::StringRef tool, const llvm::Twine &message);
 /// Prints "TOOL: error: MESSAGE"; returns exitDiagnosed.
 int reportDiagnosed(llvm::StringRef tool, const llvm::Twine &message);
 
+/// The usage error of an option that was given an empty text.
+int reportEmpty(llvm::StringRef tool, const llvm::cl::Option &option);
+
 /// Makes --version print Weft's version instead of LLVM's.
 void setVersionPrinter(const std::string &tool);
 
@@ -48,6 +51,12 @@ public:
   llvm::cl::opt<std::string> sampling;
   llvm::cl::opt<bool> followLinks;
   llvm::cl::list<std::string> ignoreKeys, constants;
+
+  /// The option of a text that was given as empty, such as that of an unset
+  /// variable, which would be taken for its absence; null: none was. Looks at
+  /// `others` and its own; no element type is called "".
+  const llvm::cl::opt<std::string> *
+  findEmpty(llvm::ArrayRef<const llvm::cl::opt<std::string> *> others) const;
 
   /// What the options ask of the compiler; an error is a wrong command line.
   llvm::Expected<CompileOptions> getCompileOptions() const;

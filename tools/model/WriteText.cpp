@@ -3,14 +3,19 @@
 #include "tools/model/WriteText.h"
 
 #include "runtime/Format/OutputFile.h"
+#include "tools/common/ExitCodes.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cstdlib>
+#include <string>
+
 using namespace weft;
 
 /// raw_ostream ends the program over an error that nobody has looked at.
-static rt::Status finish(llvm::raw_fd_ostream &stream, llvm::StringRef name) {
+static rt::Status finishStream(llvm::raw_fd_ostream &stream,
+                               llvm::StringRef name) {
   stream.flush();
   std::error_code error = stream.error();
   stream.clear_error();
@@ -19,10 +24,23 @@ static rt::Status finish(llvm::raw_fd_ostream &stream, llvm::StringRef name) {
                : rt::Status::ok();
 }
 
+void tools::reportLostOutput(llvm::StringRef tool) {
+  // Functions that run at the exit have no arguments.
+  static std::string name;
+  name = tool.str();
+  // Made first, the stream is destroyed after the function has run.
+  (void)llvm::outs();
+  std::atexit([] {
+    if (rt::Status status = finishStream(llvm::outs(), "standard output");
+        !status)
+      std::_Exit(tools::finish(name, status));
+  });
+}
+
 rt::Status tools::writeText(llvm::StringRef path, llvm::StringRef text) {
   if (path.empty() || path == "-") {
     llvm::outs() << text;
-    return finish(llvm::outs(), "standard output");
+    return finishStream(llvm::outs(), "standard output");
   }
   llvm::sys::fs::file_status info;
   if (!llvm::sys::fs::status(path, info) && llvm::sys::fs::exists(info) &&
@@ -34,7 +52,7 @@ rt::Status tools::writeText(llvm::StringRef path, llvm::StringRef text) {
       return rt::Status::io("cannot write '" + path.str() +
                             "': " + error.message());
     stream << text;
-    return finish(stream, "'" + path.str() + "'");
+    return finishStream(stream, "'" + path.str() + "'");
   }
   rt::Result<rt::OutputFile> file =
       rt::OutputFile::create(path.str(), text.size());

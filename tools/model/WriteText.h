@@ -9,6 +9,11 @@
 
 namespace weft::tools {
 
+/// What standard output does not take of the text behind --help and --version,
+/// after which LLVM ends the process, becomes an error of the tool instead of
+/// "LLVM ERROR". Call it before the command line is parsed.
+void reportLostOutput(llvm::StringRef tool);
+
 /// Writes to a file, whole or not at all, or to standard output for "" and "-".
 /// A device or pipe of that name gets the bytes as they are.
 rt::Status writeText(llvm::StringRef path, llvm::StringRef text);

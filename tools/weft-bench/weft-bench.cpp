@@ -1,5 +1,6 @@
 //===- weft-bench.cpp - Speed of a compiled model -------------------------===//
 
+#include "runtime/Device/Cpu/ThreadPool.h"
 #include "runtime/Device/Device.h"
 #include "tools/common/CommandLine.h"
 #include "tools/weft-bench/Benchmark.h"
@@ -66,7 +67,8 @@ static int run(int argc, char **argv) {
       ->check(tools::wholeNumber(1, most))
       ->capture_default_str();
   app.add_option("--threads", options.threads,
-                 "Of the kernels (default: one per usable core)");
+                 "Of the kernels (default: one per usable core)")
+      ->check(tools::wholeNumber(1, rt::ThreadPool::maxThreads));
   app.add_option("--seed", options.seed, "Of the prompt's ids")
       ->capture_default_str();
   app.add_flag("--json", json, "Write one JSON object");
@@ -78,6 +80,7 @@ static int run(int argc, char **argv) {
   app.add_option("--device", options.device,
                  "cpu, cuda, cuda:N or null (default: what the plan was "
                  "compiled for)")
+      ->check(tools::notEmpty())
       ->check([](const std::string &name) {
         return rt::checkDeviceName(name).getMessage();
       });

@@ -232,6 +232,10 @@ rt::Status takeTarget(const std::string &plan, CompileOptions &options) {
 }
 
 int run() {
+  // An empty prompt is one, whose error is that of generation.
+  if (const cl::opt<std::string> *empty =
+          modelOptions.findEmpty({&planPath, &saveFolder, &deviceName}))
+    return tools::reportEmpty(toolName, *empty);
   if (modelOptions.input.empty() == modelOptions.synthesize.empty())
     return usage("give either MODEL or --synthesize CONFIG");
   if (prompt.getNumOccurrences() && idsText.getNumOccurrences())
@@ -329,6 +333,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
   tools::setVersionPrinter(toolName);
+  tools::reportLostOutput(toolName);
   if (!cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs()))
     return tools::exitUsage;
   return tools::runMain(toolName, run);

@@ -129,6 +129,7 @@ llvm::Error setCudaOptions(CompileOptions &options) {
   const std::pair<StringRef, bool> given[] = {
       {cudaPath.ArgStr, !cudaPath.empty()},
       {kernelCache.ArgStr, !kernelCache.empty()},
+      {noKernelCache.ArgStr, noKernelCache},
       {allowSpills.ArgStr, allowSpills},
       {lineInfo.ArgStr, lineInfo},
       {dumpKernels.ArgStr, !dumpKernels.empty()}};
@@ -200,6 +201,10 @@ rt::Status checkOutputs() {
 constexpr llvm::StringLiteral generatedWeights = "generated";
 
 int run() {
+  if (const cl::opt<std::string> *empty = modelOptions.findEmpty(
+          {&output, &compileTo, &compileFrom, &weightsFrom, &dumpPhases,
+           &cudaPath, &kernelCache, &dumpKernels, &reportJson}))
+    return tools::reportEmpty(toolName, *empty);
   bool fromIr = !compileFrom.empty(), toIr = !compileTo.empty();
   if (modelOptions.input.empty() == modelOptions.synthesize.empty() && !fromIr)
     return usage("give either MODEL or --synthesize CONFIG");
@@ -335,6 +340,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
   tools::setVersionPrinter(toolName);
+  tools::reportLostOutput(toolName);
   if (!cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs()))
     return tools::exitUsage;
   return tools::runMain(toolName, run);

@@ -62,6 +62,7 @@ void declareOptions(CLI::App &app, Options &options) {
   what->add_flag("--kernels", options.kernels,
                  "Work and traffic of each kernel");
   what->add_option("--ir", options.ir, "The IR kept after this phase")
+      ->check(tools::notEmpty())
       ->type_name("PHASE");
   what->add_flag("--verify", options.verify,
                  "Compare all weights with their checksums");

@@ -3,6 +3,7 @@
 #include "compiler/Dialects.h"
 #include "tools/common/ExitCodes.h"
 #include "tools/common/Version.h"
+#include "tools/model/WriteText.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
@@ -42,6 +43,7 @@ static bool checkOptions(int argc, char **argv) {
   cl::SetVersionPrinter([](llvm::raw_ostream &stream) {
     stream << tools::describeVersion("weft-lsp-server") << "\n";
   });
+  tools::reportLostOutput("weft-lsp-server");
   bool isRight =
       cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs());
   for (const cl::opt<std::string> *option : {&inputStyle, &log}) {

@@ -71,5 +71,6 @@ static int run(int argc, char **argv) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   tools::setVersionPrinter(toolName);
+  tools::reportLostOutput(toolName);
   return tools::runMain(toolName, [&] { return run(argc, argv); });
 }

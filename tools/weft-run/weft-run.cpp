@@ -1,6 +1,8 @@
 //===- weft-run.cpp - Runs a compiled plan --------------------------------===//
 
+#include "runtime/Device/Cpu/ThreadPool.h"
 #include "runtime/Device/Device.h"
+#include "runtime/Llm/Sampler.h"
 #include "tools/common/CommandLine.h"
 #include "tools/weft-run/RunEntry.h"
 #include "tools/weft-run/RunText.h"
@@ -130,6 +132,23 @@ static void addTextOptions(CLI::App &app, TextOptions &text) {
       ->group(how);
 }
 
+/// Throws if a sampling option is out of its range; those that are not given
+/// come from the model.
+static void checkSampling(const TextOptions &text) {
+  rt::SamplingOptions sampling;
+  sampling.temperature = text.temperature.value_or(sampling.temperature);
+  sampling.topK = text.topK.value_or(sampling.topK);
+  sampling.topP = text.topP.value_or(sampling.topP);
+  sampling.minP = text.minP.value_or(sampling.minP);
+  sampling.repetitionPenalty =
+      text.repetitionPenalty.value_or(sampling.repetitionPenalty);
+  sampling.presencePenalty = text.presencePenalty;
+  sampling.frequencyPenalty = text.frequencyPenalty;
+  // Nothing here is about ids.
+  if (rt::Status status = sampling.verify(/*vocabularySize=*/1); !status)
+    throw CLI::ValidationError(status.getMessage());
+}
+
 /// Checks what the parser cannot and splits the pairs; throws as the parser.
 static void checkOptions(const TextOptions &text, EntryOptions &entry,
                          const std::vector<std::string> &inputs,
@@ -145,6 +164,7 @@ static void checkOptions(const TextOptions &text, EntryOptions &entry,
   if (entry.entry.empty() &&
       !(inputs.empty() && outputs.empty() && symbols.empty()))
     throw CLI::ValidationError("--input, --output and --symbol need --entry");
+  checkSampling(text);
   for (const std::string &pair : inputs)
     entry.inputs.push_back(splitPair("--input", pair));
   for (const std::string &pair : outputs)
@@ -169,7 +189,9 @@ static int run(int argc, char **argv) {
   app.add_option("plan", text.plan, "The compiled model (.weft)")->required();
   addTextOptions(app, text);
   const char *tensors = "Any entry on tensors";
-  app.add_option("--entry", entry.entry, "The entry to run")->group(tensors);
+  app.add_option("--entry", entry.entry, "The entry to run")
+      ->check(tools::notEmpty())
+      ->group(tensors);
   app.add_option("--input", inputs, "name=file.npy; all inputs are needed")
       ->group(tensors)
       ->expected(1)
@@ -184,13 +206,16 @@ static int run(int argc, char **argv) {
       ->expected(1)
       ->take_all();
   app.add_option("--threads", text.threads,
-                 "Of the kernels (default: one per usable core)");
+                 "Of the kernels (default: one per usable core)")
+      ->check(tools::wholeNumber(1, rt::ThreadPool::maxThreads));
   app.add_option("--device", text.device,
                  "cpu, cuda, cuda:N or null (default: what the plan was "
                  "compiled for)")
+      ->check(tools::notEmpty())
       ->check(checkDevice);
   app.add_option("--trace", text.tracePath,
-                 "Chrome-trace JSON file of all commands (ui.perfetto.dev)");
+                 "Chrome-trace JSON file of all commands (ui.perfetto.dev)")
+      ->check(tools::notEmpty());
   app.callback([&] { checkOptions(text, entry, inputs, outputs, symbols); });
   if (std::optional<int> code = tools::parseCommandLine(app, argc, argv))
     return *code;

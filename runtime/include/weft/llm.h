@@ -176,8 +176,10 @@ WEFT_API weft_status weft_llm_generate(weft_llm *llm,
                                        weft_generate_result *result);
 
 /** Scores a text on its own; the sequence is not touched, but its cache must
- *  have room for the text. `log_probabilities` (NULL or count - 1 elements)
- *  gets log p(ids[i + 1] | ids[0..i]); `total` (NULL or one) the sum of -log p.
+ *  have room for the text, of which the last token is only predicted: it may
+ *  have one more than the context. WEFT_LIMIT_EXCEEDED without that room.
+ *  `log_probabilities` (NULL or count - 1 elements) gets
+ *  log p(ids[i + 1] | ids[0..i]); `total` (NULL or one) the sum of -log p.
  *  exp(total / (count - 1)) is the perplexity. */
 WEFT_API weft_status weft_llm_score(weft_llm *llm, const int32_t *ids,
                                     size_t count, double *log_probabilities,

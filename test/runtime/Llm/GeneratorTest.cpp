@@ -553,6 +553,16 @@ TEST_F(GeneratorTest, ScoresOfBadTextsAreErrors) {
     std::vector<std::span<const int32_t>> texts = {*text};
     EXPECT_EQ(generator->score(texts).getStatus().getCode(), code);
   }
+  // The numbers are those of the caller's text.
+  std::vector<std::span<const int32_t>> texts = {tooLong};
+  EXPECT_EQ(generator->score(texts).getStatus().getMessage(),
+            "a text has 66 tokens; expected at most 65: the context and a last "
+            "token that is only predicted");
+  auto ignore = [](size_t, int64_t, std::span<const float>) {
+    return Status::ok();
+  };
+  EXPECT_EQ(generator->computeLogits(texts, ignore).getMessage(),
+            "a text has 66 tokens; expected at most 64, the context");
 }
 
 TEST_F(GeneratorTest, WindowsArePredictedFromTheirOwnTokens) {

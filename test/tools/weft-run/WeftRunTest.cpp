@@ -182,8 +182,8 @@ TEST_F(WeftRunTest, ErrorsSayWhatIsWrong) {
   expect("--entry step --input x", 2, "expected name=value, got 'x'");
   expect("--entry step --symbol x=y", 2, "expected name=number");
   expect("--no-such-option", 2, "--help");
-  expect("--prompt a --temperature=-1", 1, "temperature is -1");
-  expect("--prompt a --top-p 2", 1, "top-p is 2");
+  expect("--prompt a --temperature=-1", 2, "temperature is -1");
+  expect("--prompt a --top-p 2", 2, "top-p is 2");
   expect("--prompt a --max-tokens=-1", 2,
          "--max-tokens: found '-1', expected a whole number of at least 0");
   // More than 64 bits hold is not the largest number.
