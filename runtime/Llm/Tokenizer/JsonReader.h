@@ -22,7 +22,8 @@ namespace weft::rt {
 
 using Json = nlohmann::json;
 
-/// Parses JSON text; the error has the line and column.
+/// Parses JSON text; the error has the line and column, or the key that stands
+/// twice in one object.
 Result<Json> parseJson(std::string_view text);
 
 /// The value as text for messages, shortened.

@@ -305,6 +305,21 @@ TEST(TokenizerTest, BrokenFilesAreErrors) {
   EXPECT_THAT(loadError({{"tokenizer.json", good + std::string("\0x", 2)}})
                   .getMessage(),
               HasSubstr("not valid JSON: a NUL byte"));
+  // One of the two would be ignored, as in config.json.
+  EXPECT_EQ(loadError({{"tokenizer.json", R"({"version": "1.0", "model": )"
+                                          R"({"vocab": {"a": 0, "a": 1}}})"}})
+                .getMessage(),
+            "tokenizer.json: not valid JSON: key 'a' stands twice in one "
+            "object");
+  EXPECT_THAT(
+      loadError({{"tokenizer.json", R"({"a": 1, "b": {"a": 2}, "a": 3})"}})
+          .getMessage(),
+      HasSubstr("key 'a' stands twice"));
+  EXPECT_THAT(
+      loadError({{"tokenizer.json", good},
+                 {"tokenizer_config.json", R"({"x": [1, {"y": 1, "y": 1}]})"}})
+          .getMessage(),
+      HasSubstr("key 'y' stands twice"));
   EXPECT_THAT(loadError({{"config.json", "{}"}}).getMessage(),
               HasSubstr("found config.json"));
   EXPECT_THAT(loadError({}).getMessage(), HasSubstr("found no files"));
