@@ -87,7 +87,6 @@ static void buildKernel(OpPassManager &manager, const CompileOptions &options) {
   kernel::ChooseFlashSchedulesOptions flash;
   flash.batchInvariant = options.batchInvariant;
   manager.addPass(kernel::createChooseFlashSchedules(flash));
-  manager.addPass(kernel::createPrefetchWeights());
   manager.addPass(kernel::createBuildTilePrograms());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

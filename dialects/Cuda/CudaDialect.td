@@ -44,9 +44,6 @@ def Cuda_Dialect : Dialect {
       }
       cuda.cluster_barrier
       cuda.launch_dependents
-      %blocks = cuda.block_count : i32
-      %next = cuda.offset %w[%blocks] : !cuda.ptr<bf16, global>, i32
-      cuda.prefetch_bulk %next[%zero] bytes %bytes : !cuda.ptr<bf16, global>, i32
       cuda.wait_dependency
       %elected = cuda.elect
       scf.if %elected {
@@ -72,8 +69,10 @@ def Cuda_Dialect : Dialect {
       }
       cuda.mbarrier_wait %full[%one] parity %zero {cluster} : i32
       cuda.fence device
-      %before = cuda.atomic_add %one, %flags[%zero] {acquire_release} : i32, !cuda.ptr<i32, global>, i32 -> i32
-      cuda.store_release %before, %flags[%one] : !cuda.ptr<i32, global>, i32
+      %blocks = cuda.block_count : i32
+      %counts = cuda.offset %flags[%blocks] : !cuda.ptr<i32, global>, i32
+      %before = cuda.atomic_add %one, %counts[%zero] {acquire_release} : i32, !cuda.ptr<i32, global>, i32 -> i32
+      cuda.store_release %before, %counts[%one] : !cuda.ptr<i32, global>, i32
       cuda.cluster_barrier
       cuda.return
     }

@@ -405,13 +405,6 @@ def Cuda_CopyBulkOp : Cuda_Op<"copy_bulk", [Cuda_Hopper, MemoryEffects<[MemRead,
   }];
 }
 
-def Cuda_PrefetchBulkOp : Cuda_Op<"prefetch_bulk", [Cuda_Hopper,
-                                                    MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "brings consecutive bytes into the L2 cache";
-  let arguments = (ins Cuda_GlobalPtr:$source, Cuda_Int:$index, I32:$bytes);
-  let assemblyFormat = "$source `[` $index `]` `bytes` $bytes attr-dict `:` type($source) `,` type($index)";
-}
-
 //===----------------------------------------------------------------------===//
 // Dependent launch
 //===----------------------------------------------------------------------===//

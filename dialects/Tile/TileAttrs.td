@@ -113,10 +113,6 @@ def Tile_StreamScheduleAttr : AttrDef<Tile_Dialect, "StreamSchedule",
     values of k) and of the input are copied into `slots` slots. `column_warps` x
     `step_warps` warps multiply, each its columns and its part of a step.
 
-    When its own pieces are under way, a kernel with `prefetch_bytes` brings
-    weights of the next one into the L2 cache: of each of `prefetch_ranges` equal
-    ranges of columns the first bytes, of all its matrices together.
-
     With `resident_rows`, 1, a block reads the only row of the input once, for all
     values of k, and keeps it; pieces are of the weight alone.
 
@@ -139,8 +135,6 @@ def Tile_StreamScheduleAttr : AttrDef<Tile_Dialect, "StreamSchedule",
     "int64_t":$slots, "int64_t":$ranges, "int64_t":$cluster,
     "int64_t":$column_warps, "int64_t":$step_warps,
     DefaultValuedParameter<"int64_t", "0">:$resident_rows,
-    DefaultValuedParameter<"int64_t", "0">:$prefetch_ranges,
-    DefaultValuedParameter<"int64_t", "0">:$prefetch_bytes,
     DefaultValuedParameter<"int64_t", "1">:$load_warps,
     DefaultValuedParameter<"bool", "false">:$warpgroups);
   let assemblyFormat = "`<` struct(params) `>`";
@@ -148,9 +142,6 @@ def Tile_StreamScheduleAttr : AttrDef<Tile_Dialect, "StreamSchedule",
   let extraClassDeclaration = [{
     /// Warps of the role `math`; those of `load` are `load_warps`.
     int64_t getMathWarps() const { return getColumnWarps() * getStepWarps(); }
-
-    /// This schedule, with what it brings into the cache for the next kernel.
-    StreamScheduleAttr withPrefetch(int64_t ranges, int64_t bytes) const;
 
     bool hasSeveralItems() const { return false; }
     int64_t getUnroll() const { return getStep(); }

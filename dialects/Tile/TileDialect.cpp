@@ -63,8 +63,7 @@ LogicalResult StreamScheduleAttr::verify(
     function_ref<InFlightDiagnostic()> emitError, StringRef, int64_t mostRows,
     int64_t rows, int64_t columns, int64_t step, int64_t slots, int64_t ranges,
     int64_t cluster, int64_t columnWarps, int64_t stepWarps,
-    int64_t residentRows, int64_t prefetchRanges, int64_t prefetchBytes,
-    int64_t loadWarps, bool warpgroups) {
+    int64_t residentRows, int64_t loadWarps, bool warpgroups) {
   if (rows % 8 != 0 || rows < 8 || rows > 64)
     return emitError() << "a tile has 8, 16, ... or 64 rows, found " << rows;
   if (mostRows < 0 || mostRows > rows)
@@ -88,11 +87,6 @@ LogicalResult StreamScheduleAttr::verify(
     return emitError() << "a block keeps no row of its input or, in a schedule "
                           "for one row, that one; found "
                        << residentRows << " for " << mostRows;
-  if (prefetchRanges < 0 || prefetchBytes < 0 ||
-      (prefetchRanges == 0) != (prefetchBytes == 0))
-    return emitError() << "expected bytes of ranges of the next weights, or "
-                          "neither, found "
-                       << prefetchBytes << " of " << prefetchRanges;
   if (warpgroups && (columnWarps % 4 != 0 || !llvm::isPowerOf2_64(rows)))
     return emitError()
            << "warpgroups have four column warps each and 8, 16, 32 "
@@ -105,14 +99,6 @@ LogicalResult StreamScheduleAttr::verify(
                           "one of "
                        << cluster;
   return success();
-}
-
-StreamScheduleAttr StreamScheduleAttr::withPrefetch(int64_t ranges,
-                                                    int64_t bytes) const {
-  return get(getContext(), getLevel(), getMostRows(), getRows(), getColumns(),
-             getStep(), getSlots(), getRanges(), getCluster(), getColumnWarps(),
-             getStepWarps(), getResidentRows(), ranges, bytes, getLoadWarps(),
-             getWarpgroups());
 }
 
 LogicalResult FlashScheduleAttr::verify(

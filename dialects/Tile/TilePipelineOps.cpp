@@ -175,14 +175,3 @@ LogicalResult ShareOp::verify() {
   }
   return success();
 }
-
-//===----------------------------------------------------------------------===//
-// PrefetchOp
-//===----------------------------------------------------------------------===//
-
-LogicalResult PrefetchOp::verify() {
-  auto type = cast<MemRefType>(getView().getType());
-  if (!isa<FragmentsAttr>(type.getLayout()) || !type.hasStaticShape())
-    return emitOpError("needs a weight in fragments, found ") << type;
-  return success();
-}

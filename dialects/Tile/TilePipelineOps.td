@@ -154,24 +154,6 @@ def Tile_WaitDependencyOp : Tile_Op<"wait_dependency", [MemoryEffects<[MemRead, 
   let assemblyFormat = "(`settled` $settled^)? attr-dict";
 }
 
-def Tile_PrefetchOp : Tile_Op<"prefetch", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "brings the start of ranges of a weight into the L2 cache";
-  let description = [{
-    The first `bytes` of each of `ranges` equal ranges of columns of a weight in
-    fragments, or the whole range if it is smaller. The blocks of the kernel
-    divide the work. Nothing waits for it: it is a hint for a kernel that will
-    read the weight soon.
-
-    ```mlir
-    tile.prefetch %w ranges 132 bytes 98304 : memref<4096x4096xbf16, #tile.fragments>
-    ```
-  }];
-  let arguments = (ins AnyMemRef:$view, ConfinedAttr<I64Attr, [IntPositive]>:$ranges,
-                       ConfinedAttr<I64Attr, [IntPositive]>:$bytes);
-  let assemblyFormat = "$view `ranges` $ranges `bytes` $bytes attr-dict `:` type($view)";
-  let hasVerifier = 1;
-}
-
 def Tile_ClusterRankOp : Tile_Op<"cluster_rank", [Pure]> {
   let summary = "which of the blocks that compute a work item together this one is";
   let results = (outs Index:$result);

@@ -59,7 +59,6 @@ public:
       Value round = k.div(k.sub(column, begin), width);
       buildTile(column, k.min(k.sub(end, column), k.index(width)), round);
     });
-    buildPrefetch();
     return success();
   }
 
@@ -68,17 +67,6 @@ private:
   Value rangeStart(Value range) {
     int64_t groups = layers[0].getOutputSize() / groupColumns;
     return k.div(k.mul(range, groups), schedule.getRanges());
-  }
-
-  void buildPrefetch() {
-    auto next = k.dispatch->getAttrOfType<DenseI64ArrayAttr>(prefetchedName);
-    if (!next || schedule.getPrefetchBytes() == 0)
-      return;
-    int64_t bytes = schedule.getPrefetchBytes() / next.size();
-    for (int64_t number : next.asArrayRef())
-      k.create<tile::PrefetchOp>(
-          k.getArgument(k.dispatch.getBlock().getArgument(number)),
-          schedule.getPrefetchRanges(), bytes);
   }
 
   void buildResidentRow() {

@@ -398,8 +398,7 @@ class BuildTilePrograms
     std::string key;
     llvm::raw_string_ostream stream(key);
     stream << schedules << dispatch->getAttr(inputLayoutsName)
-           << dispatch->getAttr(resultLayoutsName)
-           << dispatch->getAttr(prefetchedName);
+           << dispatch->getAttr(resultLayoutsName);
     for (Attribute schedule : schedules)
       stream << getStepInputs(dispatch, schedule);
     llvm::interleaveComma(dispatch.getBlock().getArgumentTypes(), stream);

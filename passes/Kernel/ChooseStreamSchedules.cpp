@@ -190,7 +190,6 @@ SmallVector<Attribute> choose(MLIRContext *context, const Layers &layers,
         context, arch.name, rows.most, rows.tile, cut.columns, cut.step,
         getSlots(layers, cut, rows.tile, arch), cut.ranges, cut.cluster,
         cut.columnWarps, warps / cut.columnWarps, cut.isResident,
-        /*prefetch_ranges=*/0, /*prefetch_bytes=*/0,
         /*load_warps=*/arch.hasBulkCopy ? 1 : 0, cut.hasWarpgroups));
   };
   // Twice the column warps have half the sums each, as warpgroups need it, and

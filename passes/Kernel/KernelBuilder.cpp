@@ -83,10 +83,7 @@ MemRefType kernel::getInputType(DispatchOp dispatch, unsigned input) {
   });
   if (isBlockTable)
     return MemRefType::get({ShapedType::kDynamic}, element);
-  auto prefetched = dispatch->getAttrOfType<DenseI64ArrayAttr>(prefetchedName);
-  if (isInFragments(argument) ||
-      (prefetched && llvm::is_contained(prefetched.asArrayRef(),
-                                        static_cast<int64_t>(input))))
+  if (isInFragments(argument))
     return MemRefType::get(
         {type.getDimSize(0) * fragmentSize, type.getDimSize(1) * fragmentSize},
         element, tile::FragmentsAttr::get(dispatch.getContext()));

@@ -70,10 +70,6 @@ private:
 inline constexpr llvm::StringLiteral inputLayoutsName = "input_layouts";
 inline constexpr llvm::StringLiteral resultLayoutsName = "result_layouts";
 
-/// Attribute of a dispatch that weft-prefetch-weights makes: the inputs that
-/// are weights of the next kernel.
-inline constexpr llvm::StringLiteral prefetchedName = "prefetched";
-
 /// The layout that an input or a result was given; null: row-major.
 tile::PanelsAttr getInputLayout(DispatchOp dispatch, unsigned input);
 tile::PanelsAttr getResultLayout(DispatchOp dispatch, unsigned result);

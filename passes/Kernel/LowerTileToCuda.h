@@ -241,7 +241,6 @@ private:
   mlir::FailureOr<CopyPieces> getCopyPieces(CopyOp op);
   std::pair<mlir::Value, mlir::Value> getSlot(const CudaChannel &channel,
                                               mlir::Value piece);
-  void emitPrefetch(PrefetchOp op);
   int64_t getPipelineBytes();
   bool hasAsyncChannel();
   mlir::LogicalResult emitAsyncProduce(ProduceOp op);

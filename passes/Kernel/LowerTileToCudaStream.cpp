@@ -14,8 +14,6 @@ using namespace weft;
 using namespace weft::tile;
 
 static constexpr int64_t elementBytes = 2;
-/// Pieces of a prefetch are multiples of a line of the L2 cache.
-static constexpr int64_t prefetchBytes = 128;
 
 static int64_t getPartBytes(MemRefType type) {
   return llvm::alignTo(
@@ -309,44 +307,6 @@ LogicalResult CudaTileEmitter::emitProduce(ProduceOp op) {
     });
   }
   return success();
-}
-
-/// Each lane of the warp, in all blocks of a tile of rows, brings one piece.
-void CudaTileEmitter::emitPrefetch(PrefetchOp op) {
-  auto schedule = cast<StreamScheduleAttr>(kernel.getScheduleAttr());
-  auto type = cast<MemRefType>(op.getView().getType());
-  int64_t groups = type.getDimSize(0) / AccumulatorLayout::tileColumns;
-  int64_t groupBytes =
-      AccumulatorLayout::tileColumns * type.getDimSize(1) * elementBytes;
-  int64_t ranges = std::min<int64_t>(op.getRanges(), groups);
-  int64_t bytes = op.getBytes();
-  if (bytes >= groups / ranges * groupBytes) {
-    // Everything, whose ranges need not be equal.
-    ranges = 1;
-    bytes = groups * groupBytes;
-  }
-  int64_t lanes = 32 * schedule.getRanges() * schedule.getCluster();
-  int64_t lanesPerRange = std::max<int64_t>(lanes / ranges, 1);
-  int64_t piece =
-      llvm::alignTo(llvm::divideCeil(bytes, lanesPerRange), prefetchBytes);
-  int64_t pieces = llvm::divideCeil(bytes, piece);
-  Value block = cuda::BlockIndexOp::create(b, b.getI32Type());
-  Value lane = b.createOrFold<arith::AndIOp>(thread, number(31));
-  Value place = add(mul(block, 32), lane);
-  guarded(less(place, number(ranges * pieces)), [&] {
-    Value range = b.createOrFold<arith::DivUIOp>(place, number(pieces));
-    Value inRange = b.createOrFold<arith::RemUIOp>(place, number(pieces));
-    Value group =
-        b.createOrFold<arith::DivUIOp>(mul(range, groups), number(ranges));
-    Value start =
-        add(mul(b.createOrFold<arith::IndexCastOp>(b.getIndexType(), group),
-                groupBytes / elementBytes),
-            b.createOrFold<arith::IndexCastOp>(
-                b.getIndexType(), mul(inRange, piece / elementBytes)));
-    Value size = min(number(piece), add(number(bytes), mul(inRange, -piece)));
-    cuda::PrefetchBulkOp::create(b, views.at(op.getView()).pointer, start,
-                                 size);
-  });
 }
 
 //===----------------------------------------------------------------------===//

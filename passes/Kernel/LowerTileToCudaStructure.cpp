@@ -297,9 +297,6 @@ LogicalResult CudaTileEmitter::emitOp(Operation *op) {
       .Case([&](RoleOp role) { return emitRole(role); })
       .Case([&](ProduceOp produce) { return emitProduce(produce); })
       .Case([&](ConsumeOp consume) { return emitConsume(consume); })
-      .Case([&](PrefetchOp prefetch) {
-        return emitPrefetch(prefetch), success();
-      })
       .Case([&](ShareOp share) { return emitShare(share); })
       .Case([&](ShareSoftmaxOp share) { return emitShareSoftmax(share); })
       .Case([&](StoreHeadsOp store) { return emitStoreHeads(store); })

@@ -303,30 +303,6 @@ def VerifyChannels : Pass<"weft-verify-channels", "::mlir::ModuleOp"> {
   }];
 }
 
-def PrefetchWeights : Pass<"weft-prefetch-weights"> {
-  let summary = "a streaming kernel brings the next one's weights into the cache";
-  let description = [{
-    While a kernel ends and the next one starts, and while kernels run that read
-    little (attention of one sequence), the memory idles. So linear layers that
-    stream their weights get the weights of the next ones as inputs, which their
-    bodies do not use, name them in `prefetched`, and say in their
-    `#tile.stream_schedule`s how many bytes of each of the next kernel's ranges
-    they bring into the L2 cache when their own pieces are under way.
-
-    Stands behind `weft-choose-stream-schedules`. Inputs without a use are lost
-    in `canonicalize`, so it has to come after that.
-
-    Conditions:
-
-    * the next linear layers of the entry stream their weights too;
-    * a warp of the kernel copies (`load_warps`), from sm_90 on;
-    * their weights are `weft.weight`s.
-
-    Remarks: missed `weight-not-prefetched` with the reason.
-  }];
-  let dependentDialects = ["::weft::tile::TileDialect"];
-}
-
 def BuildTilePrograms : Pass<"weft-build-tile-programs", "::mlir::ModuleOp"> {
   let summary = "writes each dispatch as a tile program and launches it";
   let description = [{

@@ -130,9 +130,6 @@ private:
     WaitDependencyOp::create(b);
     buildProduceLoop(zero, first, ProducePart::Late);
     buildProduceLoop(first, pieceCount, ProducePart::All);
-    for (auto prefetch :
-         llvm::make_early_inc_range(kernel.getBlock().getOps<PrefetchOp>()))
-      prefetch->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
   }
 
   void buildProduceLoop(Value lower, Value upper, ProducePart part) {

@@ -165,8 +165,8 @@ bool SourcePrinter::printStatement(Operation *op) {
       .Case([&](FenceAsyncOp) { return simple("fence_async"), true; })
       .Case<CopyAsyncOp, CommitCopiesOp, WaitCopiesOp, MBarrierInitOp,
             FenceMBarrierInitOp, MBarrierExpectOp, MBarrierArriveOp,
-            MBarrierArriveClusterOp, MBarrierWaitOp, StoreAsyncOp, CopyBulkOp,
-            PrefetchBulkOp>([&](auto) { return printCopy(op), true; })
+            MBarrierArriveClusterOp, MBarrierWaitOp, StoreAsyncOp, CopyBulkOp>(
+          [&](auto) { return printCopy(op), true; })
       .Case<WaitDependencyOp, LaunchDependentsOp>([&](auto) {
         // Before sm_90 kernels do not overlap.
         if (*getArchNumber(kernel.getArch()) >= 90)
@@ -295,11 +295,6 @@ void SourcePrinter::printCopy(Operation *op) {
              value(copy.getBytes()).text + ", " +
              address(copy.getBarrier(), copy.getBarrierIndex()) + policy +
              ");");
-      })
-      .Case([&](PrefetchBulkOp prefetch) {
-        line(helper("prefetch_bulk") + "(" +
-             address(prefetch.getSource(), prefetch.getIndex()) + ", " +
-             value(prefetch.getBytes()).text + ");");
       });
 }
 

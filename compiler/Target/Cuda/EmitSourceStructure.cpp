@@ -111,8 +111,7 @@ static bool isWritten(Value pointer) {
   return llvm::any_of(pointer.getUsers(), [&](Operation *user) {
     if (auto offset = dyn_cast<OffsetOp>(user))
       return isWritten(offset.getResult());
-    return !isa<LoadOp, CopyAsyncOp, CopyBulkOp, PrefetchBulkOp, LoadAcquireOp>(
-        user);
+    return !isa<LoadOp, CopyAsyncOp, CopyBulkOp, LoadAcquireOp>(user);
   });
 }
 

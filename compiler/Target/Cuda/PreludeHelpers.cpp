@@ -446,11 +446,6 @@ DEVICE void copy_bulk_hint(u32 to, const void *from, u32 bytes, u32 barrier, u64
                : : "r"(to), "l"(from), "r"(bytes), "r"(barrier), "l"(policy) : "memory");
 }
 )"},
-    {"prefetch_bulk", "", R"(
-DEVICE void prefetch_bulk(const void *from, u32 bytes) {
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" : : "l"(from), "r"(bytes) : "memory");
-}
-)"},
     {"warpgroup_arrive", "Vec", R"(
 // What the compiler computes for registers that multiplications use has to be
 // there before they start, and to stay until they have ended.

@@ -104,19 +104,6 @@ module attributes {tile.schedule = #tile.stream_schedule<level = "sm_90a", most_
 
 // -----
 
-// expected-error @below {{expected bytes of ranges of the next weights, or neither, found 0 of 132}}
-module attributes {tile.schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 2, column_warps = 4, step_warps = 2, prefetch_ranges = 132>} {}
-
-// -----
-
-func.func @f(%w: memref<64x64xbf16>) {
-  // expected-error @below {{needs a weight in fragments, found 'memref<64x64xbf16>'}}
-  tile.prefetch %w ranges 4 bytes 1024 : memref<64x64xbf16>
-  return
-}
-
-// -----
-
 tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
 }
 func.func @f(%w: tensor<8xf32>) -> tensor<8xf32> {

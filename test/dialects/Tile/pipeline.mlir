@@ -31,8 +31,6 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
     }
     // CHECK: tile.role "load" warps 1 {
     tile.role "load" warps 1 {
-      // CHECK: tile.prefetch %{{.*}} ranges 4 bytes 1024 : memref<128x128xbf16, #tile.fragments>
-      tile.prefetch %w ranges 4 bytes 1024 : memref<128x128xbf16, #tile.fragments>
       // CHECK: tile.produce all %[[RING]][%{{.*}}] (%[[PART:.*]]: memref<128x128xbf16, #tile.fragments>) {
       tile.produce all %ring[%zero] (%part: memref<128x128xbf16, #tile.fragments>) {
         // CHECK: tile.copy constant %{{.*}}[%{{.*}}, %{{.*}}] to %[[PART]] rows %{{.*}} : memref<128x128xbf16, #tile.fragments>, memref<128x128xbf16, #tile.fragments>

@@ -118,7 +118,6 @@ public:
                 uint32_t barrier);
   void storeAsync(uint32_t to, uint32_t barrier, const void *value,
                   unsigned bytes);
-  void prefetchBulk(const void *from, uint32_t bytes);
   void copyAsync(uint32_t to, const void *from, unsigned bytes, bool valid);
   void commitCopies() { ++mine().group; }
   void waitCopies(unsigned pending);

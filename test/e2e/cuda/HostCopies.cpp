@@ -214,16 +214,6 @@ void Cluster::storeAsync(uint32_t to, uint32_t address, const void *value,
                     std::vector<char>(first, first + bytes)});
 }
 
-void Cluster::prefetchBulk(const void *from, uint32_t bytes) {
-  if (bytes % chunkBytes == 0 &&
-      isAligned(reinterpret_cast<uintptr_t>(from), chunkBytes))
-    return;
-  report(nameThread(current) + " prefetches " + std::to_string(bytes) +
-         " bytes of " + nameMemory(from) +
-         "; a bulk prefetch has multiples of 16");
-  giveUp();
-}
-
 /// Writes the next bytes of a copy.
 void Cluster::land(Copy &copy, uint32_t bytes) {
   uint32_t start = copy.size - copy.bytes;

@@ -162,9 +162,6 @@ inline void copy_bulk_hint(u32 to, const void *from, u32 bytes, u32 barrier,
                            u64) {
   weft::host::copyBulk(to, from, bytes, barrier);
 }
-inline void prefetch_bulk(const void *from, u32 bytes) {
-  weft::host::prefetchBulk(from, bytes);
-}
 template <class V> void store_async(u32 to, u32 barrier, V value) {
   weft::host::storeAsync(to, barrier, &value, sizeof(V));
 }

@@ -74,9 +74,6 @@ void weft::host::storeAsync(uint32_t to, uint32_t barrier, const void *value,
                             unsigned bytes) {
   cluster.storeAsync(to, barrier, value, bytes);
 }
-void weft::host::prefetchBulk(const void *from, uint32_t bytes) {
-  cluster.prefetchBulk(from, bytes);
-}
 void weft::host::copyAsync(uint32_t to, const void *from, unsigned bytes,
                            bool valid) {
   cluster.copyAsync(to, from, bytes, valid);

@@ -113,7 +113,6 @@ void waitMBarrier(uint32_t address, uint32_t parity, bool cluster);
 void copyBulk(uint32_t to, const void *from, uint32_t bytes, uint32_t barrier);
 void storeAsync(uint32_t to, uint32_t barrier, const void *value,
                 unsigned bytes);
-void prefetchBulk(const void *from, uint32_t bytes);
 void copyAsync(uint32_t to, const void *from, unsigned bytes, bool valid);
 void commitCopies();
 void waitCopies(unsigned pending);

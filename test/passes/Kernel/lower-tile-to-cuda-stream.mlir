@@ -189,12 +189,9 @@ tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<
 // CHECK-COUNT-8:     cuda.load %{{.*}} : <f32, shared>, i32 -> f32
 //       CHECK:   } else {
 // CHECK-COUNT-2:     cuda.copy_bulk
-//       CHECK:     %[[IS:.*]] = arith.cmpi slt, %{{.*}}, %c128_i32
-//       CHECK:     scf.if %[[IS]]
-//       CHECK:       cuda.prefetch_bulk
 #resident_schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 1, rows = 8, columns = 16, step = 256, slots = 12, ranges = 4, cluster = 1, column_warps = 1, step_warps = 8, resident_rows = 1>
 tile.program @resident symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"4", 1>] {
-  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %next: memref<256x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #resident_schedule, constants = array<i64: 1>} {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #resident_schedule, constants = array<i64: 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c16 = arith.constant 16 : index
@@ -220,7 +217,6 @@ tile.program @resident symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.ext
       %half = arith.truncf %part : tensor<8x16xf32> to tensor<8x16xbf16>
       tile.store %half, %y[%c0, %c] rows %rows : tensor<8x16xbf16>, memref<?x512xbf16>
     }
-    tile.prefetch %next ranges 4 bytes 32768 : memref<256x512xbf16, #tile.fragments>
     tile.return
   }
 }

@@ -186,7 +186,6 @@ cuda.kernel @matrices arch "sm_80" threads 32 shared 4096
 // CHECK-NEXT:   mbarrier_init(full + slot * 8, 1);
 // CHECK-NEXT:   fence_mbarrier_init();
 // CHECK-NEXT:   cluster_barrier();
-// CHECK-NEXT:   prefetch_bulk(w + slot, 512);
 // CHECK-NEXT:   wait_dependency();
 // CHECK-NEXT:   const bool elected = elect();
 // CHECK-NEXT:   if (elected) {
@@ -215,7 +214,6 @@ cuda.kernel @hopper arch "sm_90" threads 64 shared 4096
   cuda.mbarrier_init %full[%slot] count 1 : i32
   cuda.fence_mbarrier_init
   cuda.cluster_barrier
-  cuda.prefetch_bulk %w[%slot] bytes %bytes : !cuda.ptr<bf16, global>, i32
   cuda.wait_dependency
   %first = cuda.elect
   scf.if %first {
