@@ -287,7 +287,8 @@ private:
       mlir::Value sum, const SumMemory &memory, mlir::Value columnWarp,
       llvm::function_ref<void(mlir::Value at, mlir::Value element)> body);
   mlir::Value addParts(const SumMemory &memory,
-                       llvm::ArrayRef<mlir::Value> blocks, mlir::Value at);
+                       llvm::ArrayRef<mlir::Value> blocks, mlir::Value at,
+                       mlir::Type type);
   mlir::Value addBlocks(const SumMemory &memory, mlir::Value pointer,
                         mlir::Value rank, mlir::RankedTensorType result);
   void storeSums(ShareOp op, llvm::ArrayRef<SumMemory> sums);
@@ -477,7 +478,9 @@ private:
   int64_t threads;         ///< That share a tile.
   int64_t blockThreads;    ///< Of all roles.
   int64_t clusterSize = 1; ///< Blocks that compute a work item together.
-  int64_t roleWarps = 0;   ///< Of the roles so far.
+  /// The kernel streams weights; neighbours in a row change places.
+  bool isStreamed = false, hasRotations = false;
+  int64_t roleWarps = 0;                  ///< Of the roles so far.
   mlir::Block *otherRoles = nullptr;      ///< Where the next role goes.
   int64_t pipelineBytes = 0;              ///< Of channels and shares so far.
   mlir::Value thread;                     ///< i32.

@@ -99,9 +99,10 @@ void CudaTileEmitter::emitBroadcast(BroadcastOp op) {
       registers.push_back(registerOf(op.getInput(), i));
     } else if (from.isReplicated()) {
       // Every thread has all rows; the register's row is one of a few.
-      int64_t first = i * threads / to.columns;
-      int64_t last =
-          std::min((i * threads + threads - 1) / to.columns, to.rows - 1);
+      int64_t step = to.consecutive * threads;
+      int64_t begin = i / to.consecutive * step;
+      int64_t first = begin / to.columns;
+      int64_t last = std::min((begin + step - 1) / to.columns, to.rows - 1);
       Value value = registerOf(op.getInput(), first);
       for (int64_t r = first + 1; r <= last; ++r) {
         Value isBefore = less(positionOf(to, i).row, number(r));

@@ -74,16 +74,19 @@ void CudaTileEmitter::guarded(Value condition, function_ref<void()> body) {
 TileLayout CudaTileEmitter::layoutOf(Type tile) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(tile).getShape();
   TileLayout layout = {shape.size() > 1 ? shape[0] : 1, shape.back(), threads};
-  // The row that a block of a streaming kernel keeps: as few instructions as
-  // there can be, since all of the memory's time until they end is lost.
-  auto schedule =
-      dyn_cast_or_null<StreamScheduleAttr>(kernel.getScheduleAttr());
-  if (schedule && schedule.getResidentRows() > 0 && layout.rows == 1)
-    for (int64_t count : {8, 4, 2})
-      if (layout.columns % (count * threads) == 0) {
-        layout.consecutive = count;
-        break;
-      }
+  // What a block of a streaming kernel computes before and after its pieces,
+  // the row that it keeps and the sums: as few instructions as there can be,
+  // since all of the memory's time until they end is lost.
+  if (!isStreamed || (hasRotations && layout.rows > 1))
+    return layout;
+  for (int64_t count : {8, 4, 2}) {
+    int64_t all = count * threads;
+    if (layout.elements() % all == 0 && layout.columns % count == 0 &&
+        (layout.columns % all == 0 || all % layout.columns == 0)) {
+      layout.consecutive = count;
+      break;
+    }
+  }
   return layout;
 }
 
@@ -168,10 +171,14 @@ TilePosition CudaTileEmitter::makePosition(const TileLayout &layout,
     return min(value, number(size - 1));
   };
   if (consecutive > 1) {
-    position.row = number(0);
-    position.column = add(
-        mul(thread, consecutive),
-        number(reg / consecutive * consecutive * threads + reg % consecutive));
+    int64_t all = consecutive * threads;
+    int64_t begin = reg / consecutive * all;
+    Value first = mul(thread, consecutive);
+    position.row = number(begin / columns);
+    if (all > columns)
+      position.row = add(divide(first, columns), position.row);
+    position.column = add(all > columns ? remainder(first, columns) : first,
+                          number(begin % columns + reg % consecutive));
   } else if (rows == 1) {
     position.row = number(0);
     position.column = clamp(add(thread, number(reg * threads)), columns);
@@ -277,8 +284,9 @@ static bool isMultipleOf(Value index, int64_t factor) {
   if (matchPattern(index, m_ConstantInt(&constant)))
     return constant.getSExtValue() % factor == 0;
   auto isMultiple = [&](Value value) { return isMultipleOf(value, factor); };
-  if (auto sum = index.getDefiningOp<arith::AddIOp>())
-    return llvm::all_of(sum.getOperands(), isMultiple);
+  if (Operation *op = index.getDefiningOp();
+      isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MinSIOp>(op))
+    return llvm::all_of(op->getOperands(), isMultiple);
   if (auto product = index.getDefiningOp<arith::MulIOp>())
     return llvm::any_of(product.getOperands(), isMultiple);
   auto argument = dyn_cast<BlockArgument>(index);
@@ -428,9 +436,13 @@ LogicalResult CudaTileEmitter::emitLoad(LoadOp op) {
                         "side of tile.mma, and may not be overwritten before");
   beforeRead(op.getView());
   TileLayout layout = layoutOf(type);
-  int64_t width = lastColumn ? 1
-                             : vectorWidth(access, op.getIndices().back(),
-                                           layout, type.getElementType());
+  int64_t width = vectorWidth(access, op.getIndices().back(), layout,
+                              type.getElementType());
+  // The last that a whole vector begins with.
+  if (lastColumn && isMultipleOf(op.getColumns(), width))
+    lastColumn = add(lastColumn, number(1 - width));
+  else if (lastColumn)
+    width = 1;
   SmallVector<Value> registers;
   for (int64_t i = 0; i < layout.registers(); i += width) {
     TilePosition position = positionOf(layout, i);
@@ -466,9 +478,10 @@ LogicalResult CudaTileEmitter::emitStore(StoreOp op) {
     rows = clampCount(op.getRows(), layout.rows);
   if (op.getColumns())
     columns = clampCount(op.getColumns(), layout.columns);
-  int64_t width = rows || columns ? 1
-                                  : vectorWidth(access, op.getIndices().back(),
-                                                layout, type.getElementType());
+  int64_t width = vectorWidth(access, op.getIndices().back(), layout,
+                              type.getElementType());
+  if (columns && !isMultipleOf(op.getColumns(), width))
+    width = 1;
   beforeWrite(op.getView(), op);
   // What all threads hold, one of them writes.
   guarded(layout.isReplicated() ? equal(thread, number(0)) : Value(), [&] {

@@ -170,10 +170,11 @@ LogicalResult CudaTileEmitter::emitReduce(ReduceOp op) {
     values[op.getResult()] = values.at(op.getInput());
     return success();
   }
-  SmallVector<Value> sums = element.isF64() ? reduceSerially(op, layout)
-                            : layout.hasAlignedRows()
-                                ? reduceAligned(op, layout)
-                                : reduceByWarps(op, layout);
+  SmallVector<Value> sums =
+      element.isF64() ? reduceSerially(op, layout)
+      : layout.hasAlignedRows() && (layout.rows == 1 || layout.consecutive == 1)
+          ? reduceAligned(op, layout)
+          : reduceByWarps(op, layout);
   values[op.getResult()] = pack(op.getType(), sums);
   return success();
 }

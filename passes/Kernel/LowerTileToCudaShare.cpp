@@ -88,14 +88,13 @@ void CudaTileEmitter::forSumElements(
              vector::ExtractOp::create(b, held, 4 * layout.number(m, j) + i));
 }
 
-/// An element of a sum: those of all areas, or of all blocks, where it lies at
-/// the same place.
+/// An element of a sum, or a vector: those of all areas, or of all blocks,
+/// where it lies at the same place.
 Value CudaTileEmitter::addParts(const SumMemory &memory, ArrayRef<Value> blocks,
-                                Value at) {
+                                Value at, Type type) {
   auto load = [&](Value block, int64_t area) -> Value {
     return cuda::LoadOp::create(
-        b, b.getF32Type(), block,
-        add(at, number(area * memory.getAreaElements())),
+        b, type, block, add(at, number(area * memory.getAreaElements())),
         cuda::CacheHint::Default);
   };
   // As if each area had been added to what the later ones give.
@@ -115,13 +114,24 @@ Value CudaTileEmitter::addBlocks(const SumMemory &memory, Value pointer,
     blocks.push_back(clusterSize == 1 ? pointer
                                       : mapToCluster(pointer, number(block)));
   TileLayout layout = layoutOf(result);
+  // Four at a time; a sum of a row is the same for all columns.
+  bool isRowSum = memory.columns == 1;
+  int64_t width =
+      std::min<int64_t>(layout.consecutive, isRowSum ? layout.consecutive : 4);
+  Type type = b.getF32Type();
+  if (width > 1 && !isRowSum)
+    type = VectorType::get(width, type);
   SmallVector<Value> registers;
-  for (int64_t i = 0; i < layout.registers(); ++i) {
+  for (int64_t i = 0; i < layout.registers(); i += width) {
     TilePosition position = positionOf(layout, i);
     Value at = mul(position.row, memory.getPitch());
-    if (memory.columns > 1)
+    if (!isRowSum)
       at = add(add(at, position.column), mul(rank, layout.columns));
-    registers.push_back(addParts(memory, blocks, at));
+    Value sum = addParts(memory, blocks, at, type);
+    for (int64_t e = 0; e < width; ++e)
+      registers.push_back(isa<VectorType>(sum.getType())
+                              ? Value(vector::ExtractOp::create(b, sum, e))
+                              : sum);
   }
   return pack(result, registers);
 }

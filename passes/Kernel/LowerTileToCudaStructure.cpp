@@ -23,6 +23,10 @@ CudaTileEmitter::CudaTileEmitter(ImplicitLocOpBuilder &builder, KernelOp kernel,
     threads = 32 * schedule.getMathWarps();
     blockThreads = threads + 32 * schedule.getLoadWarps();
     clusterSize = schedule.getCluster();
+    isStreamed = true;
+    kernel.walk([&](Operation *op) {
+      hasRotations |= isa<RotateOp, AppendHeadsOp>(op);
+    });
   }
   if (auto schedule =
           dyn_cast_or_null<FlashScheduleAttr>(kernel.getScheduleAttr())) {

@@ -27,7 +27,7 @@
 //       CHECK:     cuda.map_cluster %[[READY]]
 //       CHECK:     cuda.mbarrier_arrive_cluster
 //       CHECK:     cuda.mbarrier_wait %{{.*}} {cluster}
-//       CHECK:     cuda.load %{{.*}} : <f32, cluster>, i32 -> f32
+//       CHECK:     cuda.load %{{.*}} : <f32, cluster>, i32 -> vector<2xf32>
 //       CHECK:     cuda.warp_barrier
 //       CHECK:     cuda.map_cluster %[[DONE]]
 //       CHECK:     cuda.store
