@@ -74,16 +74,25 @@ TEST_F(MemoryLayoutTest, Fragments) {
 }
 
 TEST_F(MemoryLayoutTest, Panels) {
-  auto layout = PanelsAttr::get(&context, 128, 136);
-  const int64_t rows = 5, columns = 384;
+  auto layout = PanelsAttr::get(&context, 128);
+  const int64_t rows = 16, columns = 384;
+  std::set<int64_t> addresses;
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t k = 0; k < columns; ++k) {
-      int64_t expected = k / 128 * rows * 136 + r * 136 + k % 128;
+      // Panels, groups of rows, matrices of 8 rows by 8 columns.
+      int64_t expected = k / 128 * rows * 128 + r / 8 * 1024 +
+                         k % 128 / 8 * 64 + r % 8 * 8 + k % 8;
       EXPECT_EQ(getAddress(layout, {rows, columns}, {r, k}), expected);
-      EXPECT_EQ(
-          getAddress(layout.getAffineMap(), {columns / 128, rows, 136}, {r, k}),
-          expected);
+      EXPECT_EQ(getAddress(layout.getAffineMap(),
+                           {columns / 128, rows / 8, 16, 8, 8}, {r, k}),
+                expected);
+      addresses.insert(expected);
     }
-  EXPECT_EQ(layout.getPhysicalShape({rows, 3, 128}),
-            (SmallVector<int64_t>{3, rows, 136}));
+  EXPECT_EQ(addresses.size(), size_t(rows * columns));
+  EXPECT_EQ(*addresses.rbegin(), rows * columns - 1);
+  // Whole groups of rows.
+  EXPECT_EQ(layout.getPhysicalShape({5, 3, 128}),
+            (SmallVector<int64_t>{3, 8, 128}));
+  EXPECT_EQ(layout.getPhysicalShape({ShapedType::kDynamic, 3, 128}),
+            (SmallVector<int64_t>{3, ShapedType::kDynamic, 128}));
 }
