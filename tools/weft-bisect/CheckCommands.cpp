@@ -70,8 +70,8 @@ rt::Result<ReferenceTensor> CommandChecker::copyBuffer(uint32_t number,
     return s;
   if (!isRowMajor(buffer.dtype, buffer.shape, tensorType)) {
     Panels panels = *findPanels(buffer.dtype, buffer.shape, tensorType);
-    int64_t rows = shape[1];
-    bytes = unpackPanels(bytes, panels, rows, elementBytes);
+    int64_t rows = countRows(shape[1], tensorType);
+    bytes = unpackPanels(bytes, panels, shape[1], rows, elementBytes);
     shape.assign(tensorType.getShape().begin(), tensorType.getShape().end());
     shape[0] = rows;
   }

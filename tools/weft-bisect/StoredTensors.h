@@ -22,7 +22,7 @@ namespace weft::bisect {
 /// A row of `count * columns` elements is cut into panels, which take `stride`
 /// elements of each row.
 struct Panels {
-  int64_t count, columns, stride;
+  int64_t count, columns;
 };
 
 /// Whether a buffer of the plan holds a tensor of the type row-major.
@@ -35,11 +35,14 @@ std::optional<Panels> findPanels(rt::DType dtype,
                                  const std::vector<rt::Expr> &shape,
                                  mlir::RankedTensorType type);
 
-/// The rows one after another, from panels [count, rows, stride] of elements of
-/// `elementBytes` bytes.
+/// Rows of a tensor of the type of which panels have `storedRows`.
+int64_t countRows(int64_t storedRows, mlir::RankedTensorType type);
+
+/// The rows one after another, from panels [count, storedRows, columns] of
+/// elements of `elementBytes` bytes; see #tile.panels.
 std::vector<uint8_t> unpackPanels(llvm::ArrayRef<uint8_t> stored,
-                                  const Panels &panels, int64_t rows,
-                                  size_t elementBytes);
+                                  const Panels &panels, int64_t storedRows,
+                                  int64_t rows, size_t elementBytes);
 
 } // namespace weft::bisect
 

@@ -100,7 +100,7 @@ TEST_F(CudaBisectTest, NothingDiffersInAGoodPlan) {
   EXPECT_TRUE(std::ranges::any_of(
       plan.entries[0].buffers, [](const rt::Buffer &buffer) {
         return buffer.shape.size() == 3 &&
-               buffer.shape[2] == rt::Expr::constant(136);
+               buffer.shape[2] == rt::Expr::constant(128);
       }));
   auto outputs = checker->run(steps);
   ASSERT_TRUE(outputs) << outputs.getStatus().getMessage();
