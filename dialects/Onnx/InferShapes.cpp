@@ -162,10 +162,7 @@ LogicalResult onnx::inferSqueeze(SqueezeOp op, TypeInference &inference) {
   Shape shape = getShape(op.getData().getType());
   Numbers axes;
   if (op.getAxes()) {
-    FailureOr<Numbers> numbers = inference.getNumbers(op.getAxes());
-    if (failed(numbers))
-      return failure();
-    FailureOr<Numbers> valid = inference.getAxes(*numbers, shape.size());
+    FailureOr<Numbers> valid = inference.getAxes(op.getAxes(), shape.size());
     if (failed(valid))
       return failure();
     axes = *valid;
@@ -359,10 +356,7 @@ LogicalResult onnx::inferPad(PadOp op, TypeInference &inference) {
     return failure();
   Numbers axes;
   if (op.getAxes()) {
-    FailureOr<Numbers> numbers = inference.getNumbers(op.getAxes());
-    if (failed(numbers))
-      return failure();
-    FailureOr<Numbers> valid = inference.getAxes(*numbers, shape.size());
+    FailureOr<Numbers> valid = inference.getAxes(op.getAxes(), shape.size());
     if (failed(valid))
       return failure();
     axes = *valid;

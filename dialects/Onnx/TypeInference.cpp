@@ -51,6 +51,14 @@ TypeInference::getAxes(ArrayRef<int64_t> axes, int64_t rank) {
   return result;
 }
 
+FailureOr<SmallVector<int64_t, 4>> TypeInference::getAxes(Value axes,
+                                                          int64_t rank) {
+  FailureOr<SmallVector<int64_t, 4>> numbers = getNumbers(axes);
+  if (failed(numbers))
+    return failure();
+  return getAxes(*numbers, rank);
+}
+
 /// The name of a polynomial that is one symbol.
 static std::optional<std::string> getSymbol(const Polynomial &size) {
   if (size.getTerms().size() != 1)

@@ -35,6 +35,9 @@ public:
   llvm::FailureOr<int64_t> getAxis(int64_t axis, int64_t rank);
   llvm::FailureOr<llvm::SmallVector<int64_t, 4>>
   getAxes(llvm::ArrayRef<int64_t> axes, int64_t rank);
+  /// The same of an operand that lists them.
+  llvm::FailureOr<llvm::SmallVector<int64_t, 4>> getAxes(mlir::Value axes,
+                                                         int64_t rank);
 
   /// Says that two sizes are the same. If one of them is a symbol that the
   /// other is not made of, the model is to be read again with the one in place

@@ -34,6 +34,13 @@ struct Split {
   SmallVector<bool> isFolded;
   Shape kept, folded;
 
+  /// One dimension is folded.
+  Split(ArrayRef<Polynomial> shape, int64_t axis)
+      : isFolded(shape.size(), false) {
+    isFolded[axis] = true;
+    for (auto [dim, size] : llvm::enumerate(shape))
+      (isFolded[dim] ? folded : kept).push_back(size);
+  }
   Split(ArrayRef<Polynomial> shape, ArrayRef<bool> which)
       : isFolded(which.begin(), which.end()) {
     for (auto [size, fold] : llvm::zip_equal(shape, which))
@@ -197,9 +204,7 @@ static Value lowerArg(OnnxLowering &l, Operation *op) {
 
 Value OnnxLowering::softmax(Value tensor, ArrayRef<Polynomial> shape,
                             int64_t axis, Type element, bool zeroMasked) {
-  SmallVector<bool> which(shape.size(), false);
-  which[axis] = true;
-  Split split(shape, which);
+  Split split(shape, axis);
   Type wide = getWideType(getElementTypeOrSelf(tensor.getType()));
   Scalars outer(builder, loc);
   Value largest =
@@ -231,9 +236,7 @@ Value OnnxLowering::softmax(Value tensor, ArrayRef<Polynomial> shape,
 static Value lowerLogSoftmax(OnnxLowering &l, onnx::LogSoftmaxOp op) {
   Shape shape = shapeOf(op.getInput());
   int64_t axis = op.getAxis() < 0 ? op.getAxis() + shape.size() : op.getAxis();
-  SmallVector<bool> which(shape.size(), false);
-  which[axis] = true;
-  Split split(shape, which);
+  Split split(shape, axis);
   Value tensor = l.get(op.getInput());
   Type element = elementOf(op.getResult()), wide = getWideType(element);
   Scalars outer(l.builder, l.loc);
@@ -261,9 +264,7 @@ static Value lowerLogSoftmax(OnnxLowering &l, onnx::LogSoftmaxOp op) {
 static Value lowerHardmax(OnnxLowering &l, onnx::HardmaxOp op) {
   Shape shape = shapeOf(op.getInput());
   int64_t axis = op.getAxis() < 0 ? op.getAxis() + shape.size() : op.getAxis();
-  SmallVector<bool> which(shape.size(), false);
-  which[axis] = true;
-  Split split(shape, which);
+  Split split(shape, axis);
   Value tensor = l.get(op.getInput());
   Type element = elementOf(op.getResult());
   Type i64 = l.builder.getI64Type();

@@ -97,6 +97,12 @@ struct PendingAccesses {
   void add(const PendingAccesses &other);
 };
 
+/// Values of k of one multiplication, and of a fragment of the input.
+constexpr int64_t mmaSteps = 16, fragmentSteps = 2 * mmaSteps;
+/// Elements of an 8x8 matrix of panels.
+constexpr int64_t panelMatrix =
+    PanelsAttr::groupRows * PanelsAttr::groupColumns;
+
 /// How a warp holds a tile that tensor cores accumulate: registers 4n .. 4n + 3
 /// are the result of one mma.sync. Of a tile of one column, a sum over k,
 /// column warp w has row tiles w, w + columnWarps, ... and a lane a part of
@@ -250,7 +256,13 @@ private:
   void emitBarrier();
 
   // Products of a piece.
-  struct InputFragment;
+  /// Which fragment of the input is computed, and what is known of it.
+  struct InputFragment {
+    /// Its first row and value of k in the piece, i32.
+    mlir::Value row, k;
+    llvm::DenseMap<mlir::Value, mlir::Value> ofRows;    ///< Of tiles with rows.
+    llvm::DenseMap<mlir::Value, mlir::Value> ofColumns; ///< Of one row.
+  };
   AccumulatorLayout accumulatorLayout(mlir::Type tile);
   std::pair<mlir::Value, mlir::Value> warpPlace();
   mlir::Value loadRowFragment(mlir::MemRefType type, mlir::Value pointer,

@@ -125,14 +125,8 @@ static Result<Prompt> readPrompt(const LanguageModel &model,
   return prompt;
 }
 
-static GenerationOptions makeGenerationOptions(const TextOptions &options,
-                                               const ModelMeta &meta) {
-  GenerationOptions result;
-  result.maxTokens = options.maxTokens;
-  result.ignoreEos = options.ignoreEos;
-  result.logProbabilities = options.logProbabilities;
-  SamplingOptions &sampling = result.sampling;
-  sampling = meta.generation;
+SamplingOptions weft::getSampling(const TextOptions &options,
+                                  SamplingOptions sampling) {
   sampling.temperature = options.temperature.value_or(sampling.temperature);
   sampling.topK = options.topK.value_or(sampling.topK);
   sampling.topP = options.topP.value_or(sampling.topP);
@@ -142,6 +136,16 @@ static GenerationOptions makeGenerationOptions(const TextOptions &options,
   sampling.presencePenalty = options.presencePenalty;
   sampling.frequencyPenalty = options.frequencyPenalty;
   sampling.seed = options.seed;
+  return sampling;
+}
+
+static GenerationOptions makeGenerationOptions(const TextOptions &options,
+                                               const ModelMeta &meta) {
+  GenerationOptions result;
+  result.maxTokens = options.maxTokens;
+  result.ignoreEos = options.ignoreEos;
+  result.logProbabilities = options.logProbabilities;
+  result.sampling = getSampling(options, meta.generation);
   return result;
 }
 

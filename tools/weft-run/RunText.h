@@ -4,6 +4,7 @@
 #define WEFT_TOOLS_WEFTRUN_RUNTEXT_H
 
 #include "runtime/Format/Status.h"
+#include "runtime/Llm/Sampler.h"
 
 #include <cstdint>
 #include <optional>
@@ -31,6 +32,10 @@ struct TextOptions {
   int64_t tokensPerStep = 512;
   std::string tracePath;
 };
+
+/// The model's sampling with what the command line says instead.
+rt::SamplingOptions getSampling(const TextOptions &options,
+                                rt::SamplingOptions sampling);
 
 /// Writes prompt and generated text to standard output as it comes, and
 /// everything else to standard error. SIGINT ends the text after the current

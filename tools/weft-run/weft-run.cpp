@@ -135,15 +135,7 @@ static void addTextOptions(CLI::App &app, TextOptions &text) {
 /// Throws if a sampling option is out of its range; those that are not given
 /// come from the model.
 static void checkSampling(const TextOptions &text) {
-  rt::SamplingOptions sampling;
-  sampling.temperature = text.temperature.value_or(sampling.temperature);
-  sampling.topK = text.topK.value_or(sampling.topK);
-  sampling.topP = text.topP.value_or(sampling.topP);
-  sampling.minP = text.minP.value_or(sampling.minP);
-  sampling.repetitionPenalty =
-      text.repetitionPenalty.value_or(sampling.repetitionPenalty);
-  sampling.presencePenalty = text.presencePenalty;
-  sampling.frequencyPenalty = text.frequencyPenalty;
+  const rt::SamplingOptions sampling = getSampling(text, {});
   // Nothing here is about ids.
   if (rt::Status status = sampling.verify(/*vocabularySize=*/1); !status)
     throw CLI::ValidationError(status.getMessage());
