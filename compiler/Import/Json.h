@@ -1,8 +1,9 @@
-//===- Json.h - Strict reading of JSON from foreign files -----------------===//
+//===- Json.h - JSON of foreign files as llvm::json -----------------------===//
 //
 // llvm::json's parser recurses without a limit and keeps the last of several
-// equal keys. Files of checkpoints need both refused, so parsing is done by
-// nlohmann-json's iterative parser and the result handed over as llvm::json.
+// equal keys. Files of checkpoints need both refused, so they are parsed by the
+// reader that the compiler shares with the runtime (runtime/Format/Json.h) and
+// handed over as llvm::json.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,15 +15,9 @@
 
 namespace weft {
 
-struct JsonLimits {
-  unsigned maxDepth = 32;       ///< Nesting of arrays and objects.
-  size_t maxValues = 4'000'000; ///< Bounds memory: about 100 bytes each.
-};
-
-/// Parses UTF-8 JSON text (RFC 8259). An error names line and column, or the
-/// key that stands twice in one object.
-llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text,
-                                            const JsonLimits &limits = {});
+/// Parses UTF-8 JSON text (RFC 8259) within the usual limits of the reader. An
+/// error names line and column, or the key that stands twice in one object.
+llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text);
 
 /// The value on one line, shortened for a message.
 std::string printJson(const llvm::json::Value &value);

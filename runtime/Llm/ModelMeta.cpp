@@ -2,7 +2,7 @@
 
 #include "runtime/Llm/ModelMeta.h"
 
-#include <nlohmann/json.hpp>
+#include "runtime/Format/Json.h"
 
 #include <algorithm>
 #include <cmath>
@@ -118,22 +118,14 @@ static SamplingOptions parseGeneration(const Json &object, int64_t vocabulary,
 }
 
 Result<ModelMeta> ModelMeta::parse(std::string_view text) {
-  // No exceptions and a bounded depth: the text comes from a file.
-  constexpr int deepest = 16;
-  bool tooDeep = false;
-  Json json = Json::parse(
-      text,
-      [&](int depth, Json::parse_event_t, Json &) {
-        tooDeep |= depth > deepest;
-        return depth <= deepest;
-      },
-      /*allow_exceptions=*/false);
-  // The parser takes a NUL byte for the end, whatever follows.
-  const bool hasNul = text.find('\0') != text.npos;
-  if (json.is_discarded() || tooDeep || hasNul || !json.is_object())
-    return Status::corrupt("model facts (META) are not a JSON object; the file "
-                           "was not made for text generation or is damaged");
+  Result<Json> parsed = parseJson(text);
+  if (!parsed || !parsed->is_object())
+    return Status::corrupt(
+        "model facts (META) are " +
+        (parsed ? "JSON but no object" : parsed.getStatus().getMessage()) +
+        "; the file was not made for text generation or is damaged");
 
+  const Json &json = *parsed;
   Members members(json, "");
   ModelMeta meta;
   if (members.required("format", 1, INT32_MAX) != 1)

@@ -1,8 +1,7 @@
 //===- Json.cpp - The sections of an artifact as JSON ---------------------===//
 
+#include "runtime/Format/Json.h"
 #include "tools/weft-dump/Dump.h"
-
-#include <nlohmann/json.hpp>
 
 using namespace weft;
 using namespace weft::rt;
@@ -115,8 +114,8 @@ Json dump::toJson(const Artifact &artifact) {
                                 {"required", section.required},
                                 {"offset", section.offset},
                                 {"size", section.size}});
-  Json meta = Json::parse(plan.metaJson, nullptr, false);
-  json["meta"] = meta.is_discarded() ? Json(plan.metaJson) : meta;
+  Result<nlohmann::json> meta = parseJson(plan.metaJson);
+  json["meta"] = meta ? Json(*meta) : Json(plan.metaJson);
   json["symbols"] = Json::array();
   for (const Symbol &symbol : plan.symbols)
     json["symbols"].push_back(

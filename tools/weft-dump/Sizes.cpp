@@ -1,9 +1,9 @@
 //===- Sizes.cpp - Symbol values from what people think in ----------------===//
 
+#include "runtime/Format/Json.h"
 #include "tools/weft-dump/Dump.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 using namespace weft;
 using namespace weft::rt;
@@ -12,11 +12,11 @@ namespace {
 
 /// A positive number of META, `fallback` if it is not there.
 int64_t getMetaNumber(const Plan &plan, const char *key, int64_t fallback) {
-  auto meta = nlohmann::json::parse(plan.metaJson, nullptr, false);
-  if (!meta.is_object() || !meta.contains(key) ||
-      !meta[key].is_number_integer())
+  Result<nlohmann::json> meta = parseJson(plan.metaJson);
+  if (!meta || !meta->is_object() || !meta->contains(key) ||
+      !(*meta)[key].is_number_integer())
     return fallback;
-  auto value = meta[key].get<int64_t>();
+  auto value = (*meta)[key].get<int64_t>();
   return value > 0 ? value : fallback;
 }
 

@@ -1,10 +1,9 @@
 //===- Text.cpp - The sections of an artifact for people ------------------===//
 
 #include "runtime/Format/ByteSize.h"
+#include "runtime/Format/Json.h"
 #include "tools/common/Table.h"
 #include "tools/weft-dump/Dump.h"
-
-#include <nlohmann/json.hpp>
 
 using namespace weft;
 using namespace weft::rt;
@@ -38,8 +37,8 @@ void printHead(const Artifact &artifact, const std::string &path,
 
   out << "\nMeta\n";
   // Indented for reading if it is JSON, as it stands if not.
-  auto meta = nlohmann::ordered_json::parse(plan.metaJson, nullptr, false);
-  std::string text = meta.is_discarded() ? plan.metaJson : meta.dump(2);
+  Result<nlohmann::json> meta = parseJson(plan.metaJson);
+  std::string text = meta ? meta->dump(2) : plan.metaJson;
   size_t begin = 0;
   while (begin < text.size()) {
     size_t end = std::min(text.find('\n', begin), text.size());

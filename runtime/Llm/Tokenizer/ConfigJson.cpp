@@ -37,7 +37,7 @@ void readTokens(JsonReader &reader, TokenizerConfig &config) {
 
 /// Runs read(reader, error) on the object in `text`.
 template <typename Read> Status withReader(std::string_view text, Read read) {
-  Result<Json> json = parseJson(text);
+  Result<Json> json = parseTokenizerJson(text);
   if (!json)
     return json.getStatus();
   Status error;

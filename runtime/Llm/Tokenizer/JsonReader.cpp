@@ -2,97 +2,13 @@
 
 #include "runtime/Llm/Tokenizer/JsonReader.h"
 
+#include "runtime/Format/Json.h"
 #include "runtime/Llm/Tokenizer/Unicode.h"
-
-#include <vector>
 
 namespace weft::rt {
 
-namespace {
-
-/// Builds the value from the parser's events, as Json::parse does, which keeps
-/// one of several equal keys of an object. A handler that returns false stops
-/// the parser; `error` then says why.
-class Builder : public Json::json_sax_t {
-public:
-  bool null() override { return add(nullptr); }
-  bool boolean(bool value) override { return add(value); }
-  bool number_integer(number_integer_t value) override { return add(value); }
-  bool number_unsigned(number_unsigned_t value) override { return add(value); }
-  bool number_float(number_float_t value, const string_t &) override {
-    return add(value);
-  }
-  bool string(string_t &value) override { return add(std::move(value)); }
-  bool binary(binary_t &) override { return false; } // Not of text.
-
-  bool start_object(std::size_t) override { return open(Json::object()); }
-  bool start_array(std::size_t) override { return open(Json::array()); }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
-  bool key(string_t &key) override {
-    auto [member, isNew] =
-        containers.back()->get_ref<Json::object_t &>().emplace(std::move(key),
-                                                               nullptr);
-    place = &member->second;
-    if (!isNew)
-      error = "key '" + member->first + "' stands twice in one object";
-    return isNew;
-  }
-
-  bool parse_error(std::size_t, const std::string &,
-                   const Json::exception &exception) override {
-    error = exception.what();
-    return false;
-  }
-
-  Json result;
-  std::string error;
-
-private:
-  /// Where the value goes: into the array, else to the place of the last key or
-  /// of the whole text.
-  Json *put(Json value) {
-    if (!containers.empty() && containers.back()->is_array()) {
-      auto &array = containers.back()->get_ref<Json::array_t &>();
-      array.push_back(std::move(value));
-      return &array.back();
-    }
-    *place = std::move(value);
-    return place;
-  }
-
-  bool add(Json value) {
-    put(std::move(value));
-    return true;
-  }
-
-  bool open(Json value) {
-    containers.push_back(put(std::move(value)));
-    return true;
-  }
-
-  bool close() {
-    containers.pop_back();
-    return true;
-  }
-
-  Json *place = &result;
-  /// Those that are open. One does not move while it is: the array around it
-  /// grows only after it is closed.
-  std::vector<Json *> containers;
-};
-
-} // namespace
-
-Result<Json> parseJson(std::string_view text) {
-  // The parser takes a NUL byte for the end, whatever follows.
-  if (size_t place = text.find('\0'); place != text.npos)
-    return Status::corrupt("not valid JSON: a NUL byte at offset " +
-                           std::to_string(place));
-  Builder builder;
-  if (!Json::sax_parse(text, &builder))
-    return Status::corrupt("not valid JSON: " + builder.error);
-  return std::move(builder.result);
+Result<Json> parseTokenizerJson(std::string_view text) {
+  return parseJson(text, {.maxDepth = 256, .maxValues = 16'000'000});
 }
 
 std::string describeJson(const Json &value) {

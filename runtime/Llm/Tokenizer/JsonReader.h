@@ -22,9 +22,9 @@ namespace weft::rt {
 
 using Json = nlohmann::json;
 
-/// Parses JSON text; the error has the line and column, or the key that stands
-/// twice in one object.
-Result<Json> parseJson(std::string_view text);
+/// Parses the text of a tokenizer file as parseJson does, with room for the
+/// largest vocabularies and for steps within steps.
+Result<Json> parseTokenizerJson(std::string_view text);
 
 /// The value as text for messages, shortened.
 std::string describeJson(const Json &value);

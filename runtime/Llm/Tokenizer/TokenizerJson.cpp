@@ -55,7 +55,7 @@ std::vector<AddedToken> readAddedTokens(JsonReader &owner,
 
 Result<std::unique_ptr<TokenizerParts>>
 loadTokenizerJson(std::string_view text) {
-  Result<Json> json = parseJson(text);
+  Result<Json> json = parseTokenizerJson(text);
   if (!json)
     return json.getStatus();
   Status error;

@@ -9,16 +9,11 @@ using namespace weft;
 using namespace weft::test;
 using testing::HasSubstr;
 
-static std::string errorOf(llvm::StringRef text, JsonLimits limits = {}) {
-  llvm::Expected<llvm::json::Value> value = parseJson(text, limits);
-  return value ? "" : llvm::toString(value.takeError());
-}
-
 TEST(Json, ReadsNestedValues) {
-  auto value = parseJson(R"({"a": [1, -2, 2.5, "x"], "b": {"c": null}})");
+  auto value = parseJson(R"({"a": [1, -2, 2.5, "x", true], "b": {"c": null}})");
   ASSERT_TRUE(bool(value));
   llvm::json::Value expected =
-      llvm::json::Object{{"a", llvm::json::Array{1, -2, 2.5, "x"}},
+      llvm::json::Object{{"a", llvm::json::Array{1, -2, 2.5, "x", true}},
                          {"b", llvm::json::Object{{"c", nullptr}}}};
   EXPECT_EQ(*value, expected);
 }
@@ -30,22 +25,9 @@ TEST(Json, KeepsLargeIntegers) {
   EXPECT_EQ((*value->getAsArray())[1].getAsInteger(), std::nullopt);
 }
 
-TEST(Json, RefusesWhatOthersAccept) {
-  EXPECT_THAT(errorOf(R"({"a": 1, "b": 2, "a": 3})"),
-              HasSubstr("key 'a' stands twice"));
-  EXPECT_THAT(errorOf("{\"a\": 1"), HasSubstr("line 1"));
-  EXPECT_THAT(errorOf("[1] 2"), HasSubstr("line 1"));
-  EXPECT_THAT(errorOf("[NaN]"), HasSubstr("line 1"));
-  EXPECT_THAT(errorOf("[1e999]"), HasSubstr("number overflow"));
-  EXPECT_NE(errorOf("\"\xff\""), "");
-  EXPECT_THAT(errorOf(llvm::StringRef("{}\0", 3)), HasSubstr("NUL byte"));
-  EXPECT_THAT(errorOf(llvm::StringRef("{}\0{\"a\"", 7)), HasSubstr("offset 2"));
-  EXPECT_NE(errorOf(""), "");
-}
-
-TEST(Json, BoundsDepthAndSize) {
-  EXPECT_THAT(errorOf(std::string(1'000'000, '[')), HasSubstr("nested deeper"));
-  EXPECT_THAT(errorOf("[1,2,3]", {.maxValues = 2}), HasSubstr("more than 2"));
+TEST(Json, RefusesWhatTheSharedReaderRefuses) {
+  EXPECT_EQ(llvm::toString(parseJson(R"({"a": 1, "a": 1})").takeError()),
+            "not valid JSON: key 'a' stands twice in one object");
 }
 
 TEST(ImportReport, TellsEverythingAsTextAndJson) {

@@ -270,7 +270,7 @@ TEST_F(LanguageModelTest, MetaThatContradictsThePlanIsAnError) {
   Status s = (*opened)->createSession().getStatus();
   EXPECT_EQ(s.getCode(), StatusCode::Corrupt);
   EXPECT_THAT(s.getMessage(), HasSubstr("rope_choice"));
-  ASSERT_TRUE(toy::writeFile(path, {.extraMeta = R"(,"kind":"encoder")"}));
+  ASSERT_TRUE(toy::writeFile(path, {.kind = "encoder"}));
   opened = LanguageModel::open(path, 1);
   ASSERT_TRUE(opened);
   EXPECT_EQ((*opened)->createSession().getStatus().getCode(),

@@ -83,7 +83,13 @@ TEST(ModelMetaTest, RefusesWhatIsNotAModel) {
   std::string deep =
       R"({"format": 1, "vocab_size": 1, "context_length": 1, "x":)" +
       std::string(100000, '[') + std::string(100000, ']') + "}";
-  EXPECT_FALSE(ModelMeta::parse(deep));
+  EXPECT_THAT(ModelMeta::parse(deep).getStatus().getMessage(),
+              HasSubstr("META) are JSON nested deeper than 32"));
+  EXPECT_THAT(ModelMeta::parse(R"({"format": 1, "vocab_size": 10,
+                                   "context_length": 20, "vocab_size": 11})")
+                  .getStatus()
+                  .getMessage(),
+              HasSubstr("key 'vocab_size' stands twice"));
   using namespace std::string_view_literals;
   EXPECT_FALSE(ModelMeta::parse(
       "{\"format\": 1, \"vocab_size\": 1, \"context_length\": 1}\0x"sv));

@@ -163,12 +163,12 @@ Status toydecoder::writeFile(const std::string &path,
   std::vector<int32_t> ids = storyIds();
   Plan plan;
   plan.target = "cpu";
-  plan.metaJson =
-      R"({"format":1,"kind":"decoder","family":"toy","name":"story",)"
-      R"("vocab_size":264,"context_length":96,"block_size":4,)"
-      R"("bos_token_id":256,"eos_token_ids":[257],"add_bos":true,)"
-      R"("weights_dtype":"f32")" +
-      options.extraMeta + "}";
+  plan.metaJson = R"({"format":1,"kind":")" + options.kind +
+                  R"(","family":"toy","name":"story",)"
+                  R"("vocab_size":264,"context_length":96,"block_size":4,)"
+                  R"("bos_token_id":256,"eos_token_ids":[257],"add_bos":true,)"
+                  R"("weights_dtype":"f32")" +
+                  options.extraMeta + "}";
   plan.symbols = {{"tokens", 1, 32, false},
                   {"sequences", 1, 8, false},
                   {"table_width", 1, contextLength / blockSize, false},

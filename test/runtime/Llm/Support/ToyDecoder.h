@@ -37,6 +37,7 @@ std::vector<float> expectedLogits(std::span<const int32_t> ids);
 
 struct FileOptions {
   bool tokenizer = true;
+  std::string kind = "decoder"; ///< In META.
   std::string extraMeta =
       {}; ///< More members of META, each with a comma before.
   /// Code for the GPU of test/runtime/Device/Cuda/FakeCuda.h.
