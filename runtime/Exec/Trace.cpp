@@ -48,18 +48,6 @@ Json makeEvent(std::string_view name, std::string_view category,
           {"tid", lane}};
 }
 
-const char *getKindName(CommandKind kind) {
-  switch (kind) {
-  case CommandKind::Launch:
-    return "launch";
-  case CommandKind::Copy:
-    return "copy";
-  case CommandKind::Fill:
-    return "fill";
-  }
-  return "?";
-}
-
 /// One line of the file. Names come from model files, so bytes that are not
 /// UTF-8 are replaced instead of making the trace invalid.
 std::string toLine(const Json &event) {
@@ -133,7 +121,7 @@ CommandHook Trace::makeHook(uint32_t lane) {
 }
 
 Status Trace::recordCommand(const CommandEvent &event, uint32_t lane) {
-  Json line = makeEvent(event.command.label, getKindName(event.command.kind),
+  Json line = makeEvent(event.command.label, getName(event.command.kind),
                         event.beginTime, event.endTime, lane);
   line["args"] = makeArguments(event);
   return append(toLine(line));

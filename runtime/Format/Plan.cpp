@@ -43,6 +43,18 @@ size_t weft::rt::getByteSize(DType type) { return getInfo(type).byteSize; }
 
 const char *weft::rt::getName(DType type) { return getInfo(type).name; }
 
+const char *weft::rt::getName(CommandKind kind) {
+  switch (kind) {
+  case CommandKind::Launch:
+    return "launch";
+  case CommandKind::Copy:
+    return "copy";
+  case CommandKind::Fill:
+    return "fill";
+  }
+  return "?";
+}
+
 std::string weft::rt::getName(const KeyCount &count) {
   std::string name =
       count.kind == KeyCount::Kind::Seen ? "seen_keys" : "read_keys";

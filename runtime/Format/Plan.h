@@ -150,6 +150,8 @@ struct Kernel {
 };
 
 enum class CommandKind : uint8_t { Launch = 1, Copy = 2, Fill = 3 };
+/// "launch", "copy", "fill"; "?" for a value that is not a CommandKind.
+const char *getName(CommandKind kind);
 
 /// Another kernel of a launch, for few rows or some devices.
 struct Variant {

@@ -27,8 +27,6 @@ std::vector<std::string> getValueNames(const rt::Plan &plan,
                                        const rt::Entry &entry);
 /// "input", "state", ...
 const char *getName(rt::BufferKind kind);
-/// "launch", "copy", "fill".
-const char *getName(rt::CommandKind kind);
 /// "elf", "cubin", "cuda source".
 const char *getName(rt::Code::Kind kind);
 

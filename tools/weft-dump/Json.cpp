@@ -53,7 +53,7 @@ Json toJson(const Kernel &kernel) {
 
 Json toJson(const Plan &plan, const Command &command,
             const std::vector<std::string> &names) {
-  Json json = {{"kind", dump::getName(command.kind)},
+  Json json = {{"kind", rt::getName(command.kind)},
                {"label", command.label},
                {"buffers", command.buffers}};
   if (command.kind == CommandKind::Launch) {

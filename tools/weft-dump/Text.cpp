@@ -176,7 +176,7 @@ void printEntry(const Plan &plan, const Entry &entry, std::ostream &out) {
     bool isLaunch = command.kind == CommandKind::Launch;
     bool isCounted = !command.countedFlops.getOps().empty();
     commands.addRow(
-        {std::to_string(i), dump::getName(command.kind), command.label,
+        {std::to_string(i), rt::getName(command.kind), command.label,
          describeWork(plan, entry, command),
          isLaunch ? command.grid.print(names) : "",
          (isCounted ? command.countedFlops : command.flops).print(names),
@@ -227,18 +227,6 @@ const char *dump::getName(BufferKind kind) {
     return "param";
   case BufferKind::Temp:
     return "temp";
-  }
-  return "?";
-}
-
-const char *dump::getName(CommandKind kind) {
-  switch (kind) {
-  case CommandKind::Launch:
-    return "launch";
-  case CommandKind::Copy:
-    return "copy";
-  case CommandKind::Fill:
-    return "fill";
   }
   return "?";
 }
