@@ -73,6 +73,7 @@ def Tile_CpuScheduleAttr : AttrDef<Tile_Dialect, "CpuSchedule",
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
     bool hasSeveralItems() const { return true; }
+    int64_t getCluster() const { return 1; }
   }];
 }
 
@@ -82,7 +83,8 @@ def Tile_CudaScheduleAttr : AttrDef<Tile_Dialect, "CudaSchedule",
   let summary = "how a dispatch becomes a kernel of one GPU architecture";
   let description = [{
     `level` names the architecture ("sm_90a"). A work item is a block of
-    `threads` threads that share the elements of a tile; what else the
+    `threads` threads that share the elements of a tile, or a cluster of
+    `cluster` such blocks that divide the folds of the item; what else the
     parameters say is as in `#tile.cpu_schedule`.
   }];
   let parameters = (ins
@@ -91,7 +93,8 @@ def Tile_CudaScheduleAttr : AttrDef<Tile_Dialect, "CudaSchedule",
     "int64_t":$rows, "int64_t":$columns,
     "int64_t":$unroll,
     "int64_t":$row_columns, "int64_t":$row_unroll,
-    "int64_t":$row_block, "int64_t":$column_block);
+    "int64_t":$row_block, "int64_t":$column_block,
+    DefaultValuedParameter<"int64_t", "1">:$cluster);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

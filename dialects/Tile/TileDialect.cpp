@@ -47,7 +47,7 @@ LogicalResult ExtentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult CudaScheduleAttr::verify(
     function_ref<InFlightDiagnostic()> emitError, StringRef, int64_t threads,
     int64_t rows, int64_t columns, int64_t unroll, int64_t rowColumns,
-    int64_t rowUnroll, int64_t rowBlock, int64_t columnBlock) {
+    int64_t rowUnroll, int64_t rowBlock, int64_t columnBlock, int64_t cluster) {
   if (threads < 32 || threads > 1024 || !llvm::isPowerOf2_64(threads))
     return emitError() << "a block has 32, 64, ... or 1024 threads, found "
                        << threads;
@@ -56,6 +56,9 @@ LogicalResult CudaScheduleAttr::verify(
     if (size <= 0)
       return emitError() << "sizes of a schedule must be positive, found "
                          << size;
+  if (cluster < 1 || cluster > 8)
+    return emitError() << "a work item has a cluster of 1 to 8 blocks, found "
+                       << cluster;
   return success();
 }
 

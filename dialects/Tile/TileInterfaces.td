@@ -30,6 +30,8 @@ def Tile_ScheduleInterface : AttrInterface<"ScheduleInterface"> {
     InterfaceMethod<"whether a call may compute several work items: a thread "
                     "of a pool does, a block of a GPU has one",
                     "bool", "hasSeveralItems">,
+    InterfaceMethod<"blocks of a GPU that compute a work item together",
+                    "int64_t", "getCluster">,
     InterfaceMethod<"instruction of multiplications",
                     "::weft::tile::MmaInstruction", "getMma">
   ];

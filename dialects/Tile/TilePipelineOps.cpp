@@ -156,6 +156,20 @@ LogicalResult ConsumeOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// AllGatherOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllGatherOp::verify() {
+  if (getViews().empty())
+    return emitOpError("needs at least one view");
+  for (Value view : getViews())
+    if (!view.getDefiningOp<ScratchOp>())
+      return emitOpError("gathers tile.scratch only, found a view of type ")
+             << view.getType();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // ShareOp
 //===----------------------------------------------------------------------===//
 

@@ -160,6 +160,29 @@ def Tile_ClusterRankOp : Tile_Op<"cluster_rank", [Pure]> {
   let assemblyFormat = "attr-dict";
 }
 
+def Tile_AllGatherOp : Tile_Op<"all_gather", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "what each block of a work item has written, in all of them";
+  let description = [{
+    Of n elements of a view of scratch memory in row-major order, block r of c has
+    written [r * n / c, (r + 1) * n / c); afterwards every block has all of them.
+    With one block nothing happens. All blocks come to it equally often.
+
+    ```mlir
+    tile.program @gather symbols [] grid [#tile.extent<"1", 1>] {
+      tile.kernel @k level "sm_90a" () symbols () item (%i) {
+        %sums = tile.scratch : memref<1x16xf32>
+        %ids = tile.scratch : memref<1x8xi32>
+        tile.all_gather %sums, %ids : memref<1x16xf32>, memref<1x8xi32>
+        tile.return
+      }
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Tile_View>:$views);
+  let assemblyFormat = "$views attr-dict `:` type($views)";
+  let hasVerifier = 1;
+}
+
 def Tile_ShareOp : Tile_Op<"share", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "a block's columns of sums over all blocks of a work item";
   let description = [{

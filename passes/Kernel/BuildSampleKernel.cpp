@@ -9,8 +9,12 @@
 // the row, of tiles of the piece that the target falls into, then a search in
 // the tile.
 //
+// The blocks of a cluster divide the row: each sweeps its part, or its pieces,
+// and gets what the others found, in the order of ids. From then on all of them
+// do the same, and the first one stores the id.
+//
 // Every sweep is a fold whose result does not depend on other rows. Numbers
-// that decide about control flow are the same in all threads of a block.
+// that decide about control flow are the same in all threads of a cluster.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,19 +53,30 @@ public:
     group = std::min(tiles, k.schedule.getUnroll());
     pieceTiles = llvm::alignTo(llvm::divideCeil(tiles, mostPieces), group);
     pieces = llvm::divideCeil(tiles, pieceTiles);
+    blocks = k.schedule.getCluster();
+    partTiles = llvm::alignTo(llvm::divideCeil(tiles, blocks), group);
+    partPieces = llvm::divideCeil(pieces, blocks);
   }
 
   LogicalResult build() {
+    rank = k.index(0);
+    if (blocks > 1)
+      rank = k.create<tile::ClusterRankOp>();
     sums = k.create<tile::ScratchOp>(
-        MemRefType::get({1, pieces}, k.builder.getF32Type()));
+        MemRefType::get({1, blocks * partPieces}, k.builder.getF32Type()));
     Value counts = k.getArgument(op.getCounts());
     topK = k.create<memref::LoadOp>(counts, ValueRange{k.item(), k.index(0)});
     // Whatever the caller says, no memory outside the row is touched.
     ids = k.loadIndex(counts, {k.item(), k.index(1)});
     ids = k.min(k.max(ids, k.index(1)), k.index(columns));
     idsAsInt = k.toI32(ids);
+    partBegin = k.mul(rank, partTiles * width);
+    Value nextPart = k.add(partBegin, k.index(partTiles * width));
+    partEnd = blocks == 1 ? ids : k.min(nextPart, ids);
     temperature = option(0);
-    Value found = findLargest();
+    // Parts have as many steps whatever the ids are: loads need not wait for
+    // their number.
+    Value found = findLargest(blocks == 1 ? ids : nextPart);
     Value isBad = less(number(mostFloat), largest);
     Value isGreedy = compare(arith::CmpFPredicate::OEQ, temperature, number(0));
     Value isDone = k.create<arith::OrIOp>(isBad, isGreedy);
@@ -72,7 +87,15 @@ public:
           return SmallVector<Value>{select(isBad, bad, found)};
         },
         [&] { return SmallVector<Value>{draw()}; })[0];
-    k.store(k.splat(id, {1}), k.getOutput(op.getIds()), {k.item()});
+    auto store = [&] {
+      k.store(k.splat(id, {1}), k.getOutput(op.getIds()), {k.item()});
+    };
+    if (blocks == 1)
+      store();
+    else
+      k.ifThen(
+          k.create<arith::CmpIOp>(arith::CmpIPredicate::eq, rank, k.index(0)),
+          store);
     return success();
   }
 
@@ -176,15 +199,17 @@ private:
     return {x, id, first};
   }
 
-  /// Folds the tiles from `begin` to `end`: tiles of one width, lane by lane.
-  Values sweep(Value begin, Value end, tile::Merge merge, ValueRange init,
-               function_ref<Values(Value x, Value id, ValueRange state)> step,
-               bool marksBad = false) {
-    return k.fold(begin, end, group * width, merge, init,
+  using Step = function_ref<Values(Value x, Value id, ValueRange state)>;
+
+  /// Folds the tiles from `begin` to `end`, `count` at a time: tiles of one
+  /// width, lane by lane.
+  Values sweep(Value begin, Value end, int64_t count, tile::Merge merge,
+               ValueRange init, Step step, bool marksBad = false) {
+    return k.fold(begin, end, count * width, merge, init,
                   [&](Value base, ValueRange state) {
                     // All loads first, so that they are under way together.
                     SmallVector<RowTile> tiles;
-                    for (int64_t i = 0; i < group; ++i)
+                    for (int64_t i = 0; i < count; ++i)
                       tiles.push_back(
                           loadTile(k.add(base, k.index(i * width)), marksBad));
                     Values next(state);
@@ -194,11 +219,73 @@ private:
                   });
   }
 
+  /// Folds the block's part of the row.
+  Values sweepPart(tile::Merge merge, ValueRange init, Step step) {
+    return sweep(partBegin, partEnd, group, merge, init, step);
+  }
+
+  /// Merges what each block has of some numbers, in the order of their parts.
+  Values mergeParts(
+      const Values &numbers,
+      function_ref<Values(const Values &before, const Values &next)> merge) {
+    if (blocks == 1)
+      return numbers;
+    // Numbers of one type lie in one view, those of a block side by side.
+    llvm::MapVector<Type, int64_t> counts;
+    for (Value number : numbers)
+      ++counts[number.getType()];
+    llvm::DenseMap<Type, Value> views;
+    for (auto [type, count] : counts) {
+      OpBuilder::InsertionGuard guard(k.builder);
+      k.builder.setInsertionPointToStart(&k.kernel.getBlock());
+      views[type] =
+          k.create<tile::ScratchOp>(MemRefType::get({1, blocks * count}, type));
+    }
+    // Calls `use` with the view of each number and its place in the block's.
+    auto forNumbers = [&](function_ref<void(Value number, Value view,
+                                            int64_t count, int64_t place)>
+                              use) {
+      llvm::DenseMap<Type, int64_t> places;
+      for (Value number : numbers) {
+        Type type = number.getType();
+        use(number, views.at(type), counts.lookup(type), places[type]++);
+      }
+    };
+    forNumbers([&](Value number, Value view, int64_t count, int64_t place) {
+      Value column = k.add(k.mul(rank, count), k.index(place));
+      k.store(k.splat(number, {1, 1}), view, {k.index(0), column});
+    });
+    k.create<tile::AllGatherOp>(llvm::map_to_vector(
+        counts, [&](const auto &entry) { return views.at(entry.first); }));
+    Values merged;
+    for (int64_t block = 0; block < blocks; ++block) {
+      Values next;
+      forNumbers([&](Value, Value view, int64_t count, int64_t place) {
+        next.push_back(k.create<memref::LoadOp>(
+            view, ValueRange{k.index(0), k.index(block * count + place)}));
+      });
+      merged = block == 0 ? next : merge(merged, next);
+    }
+    return merged;
+  }
+
+  /// Tiles of a step that looks for the largest logit, which keeps little else:
+  /// where blocks divide the row, up to twice as many as of another, so that
+  /// they have few steps.
+  int64_t countLargestTiles() {
+    int64_t count = group;
+    if (blocks > 1)
+      for (int64_t more = group + 1; more <= 2 * group; ++more)
+        if (partTiles % more == 0)
+          count = more;
+    return count;
+  }
+
   /// Sets `largest`, which is +infinity where a logit is not a finite number;
-  /// the first id that has it.
-  Value findLargest() {
+  /// the first id that has it. The block looks up to `end`.
+  Value findLargest(Value end) {
     Values state = sweep(
-        k.index(0), ids, tile::Merge::ArgMax,
+        partBegin, end, countLargestTiles(), tile::Merge::ArgMax,
         {tileOf(-infinity), k.constantI32(shape(), mostInt)},
         [&](Value x, Value id, ValueRange best) -> Values {
           Value isLarger = less(best[0], x);
@@ -212,7 +299,16 @@ private:
         k.create<arith::SubIOp>(k.constantI32(shape(), mostInt), state[1]);
     Value lowest =
         largestOf(select(isLargest, order, k.constantI32(shape(), -1)));
-    return k.create<arith::SubIOp>(integer(mostInt), lowest);
+    Value id = k.create<arith::SubIOp>(integer(mostInt), lowest);
+    // Of equal ones that of the first part, which has lower ids.
+    Values found = mergeParts(
+        {largest, id}, [&](const Values &before, const Values &next) -> Values {
+          Value isLarger = less(before[0], next[0]);
+          return {select(isLarger, next[0], before[0]),
+                  select(isLarger, next[1], before[1])};
+        });
+    largest = found[0];
+    return found[1];
   }
 
   //===--- What stays -----------------------------------------------------===//
@@ -310,27 +406,36 @@ private:
     SmallVector<Value> thresholds = getThresholds(low, high, lowest);
     Values init(count, tileOf(0));
     init.append(count, tileOf(-infinity));
-    Values results =
-        sweep(k.index(0), ids, tile::Merge::AddMax, init,
-              [&](Value x, Value id, ValueRange sums) {
-                x = keep(before, x, id);
-                Value amount = quantity(x), negated = minus(tileOf(0), x);
-                Values next(sums);
-                for (int i = 0; i < count; ++i) {
-                  Value isIn = i == 0 ? less(spread(low), x)
-                                      : atLeast(x, spread(thresholds[i - 1]));
-                  next[i] = plus(sums[i], select(isIn, amount, tileOf(0)));
-                  next[count + i] =
-                      larger(sums[count + i],
-                             select(isIn, negated, tileOf(-infinity)));
-                }
-                return next;
-              });
+    Values states = sweepPart(
+        tile::Merge::AddMax, init, [&](Value x, Value id, ValueRange sums) {
+          x = keep(before, x, id);
+          Value amount = quantity(x), negated = minus(tileOf(0), x);
+          Values next(sums);
+          for (int i = 0; i < count; ++i) {
+            Value isIn = i == 0 ? less(spread(low), x)
+                                : atLeast(x, spread(thresholds[i - 1]));
+            next[i] = plus(sums[i], select(isIn, amount, tileOf(0)));
+            next[count + i] = larger(sums[count + i],
+                                     select(isIn, negated, tileOf(-infinity)));
+          }
+          return next;
+        });
+    Values results;
+    for (int i = 0; i < 2 * count; ++i)
+      results.push_back(i < count ? sumOf(states[i]) : largestOf(states[i]));
+    results =
+        mergeParts(results, [&](const Values &before, const Values &next) {
+          Values merged;
+          for (int i = 0; i < 2 * count; ++i)
+            merged.push_back(i < count ? plus(before[i], next[i])
+                                       : larger(before[i], next[i]));
+          return merged;
+        });
     Value nextLow = low, nextSumLow = sumLow, nextHigh = high,
           nextSumHigh = sumHigh, isFound;
     for (int i = 0; i < count; ++i) {
-      Value sum = sumOf(results[i]);
-      Value first = minus(number(0), largestOf(results[count + i]));
+      Value sum = results[i];
+      Value first = minus(number(0), results[count + i]);
       Value reaches = atLeast(sum, target);
       Value rises = both(reaches, less(nextLow, first));
       nextLow = select(rises, first, nextLow);
@@ -417,17 +522,27 @@ private:
     auto sumAt = [&](Value i) -> Value {
       return k.create<memref::LoadOp>(sums, ValueRange{k.index(0), i});
     };
+    // The block's pieces; a negative number of them is none.
+    Value firstPiece = k.mul(rank, partPieces);
+    Value count = used;
+    if (blocks > 1)
+      count = k.min(k.sub(used, firstPiece), k.index(partPieces));
+    repeat(count, {}, [&](Value i, ValueRange) -> Values {
+      Value piece = k.add(firstPiece, i);
+      Value begin = k.mul(piece, pieceIds);
+      Value end = k.add(begin, k.index(pieceIds));
+      Value tile = sweep(begin, end, group, tile::Merge::Add, tileOf(0),
+                         [&](Value x, Value id, ValueRange sum) {
+                           return Values{plus(sum[0], amountOf(x, id))};
+                         })[0];
+      k.store(k.reduce(tile::Reduction::Add, tile), sums, {k.index(0), piece});
+      return {};
+    });
+    if (blocks > 1)
+      k.create<tile::AllGatherOp>(sums);
     Value whole =
         repeat(used, number(0), [&](Value i, ValueRange state) -> Values {
-          Value begin = k.mul(i, pieceIds);
-          Value end = k.add(begin, k.index(pieceIds));
-          Value tile = sweep(begin, end, tile::Merge::Add, tileOf(0),
-                             [&](Value x, Value id, ValueRange sum) {
-                               return Values{plus(sum[0], amountOf(x, id))};
-                             })[0];
-          Value sum = k.reduce(tile::Reduction::Add, tile);
-          k.store(sum, sums, {k.index(0), i});
-          return {plus(state[0], k.extract(sum))};
+          return {plus(state[0], sumAt(i))};
         })[0];
     Value target = targetOf(whole);
     Crossing piece = walk(used, target, sumAt);
@@ -504,11 +619,15 @@ private:
     Cut cut = cutOf(choose(
         less(topP, number(1)), types,
         [&] {
-          Value whole = sumOf(sweep(
-              k.index(0), ids, tile::Merge::Add, tileOf(0),
+          Value whole = sumOf(sweepPart(
+              tile::Merge::Add, tileOf(0),
               [&](Value x, Value id, ValueRange sum) {
                 return Values{plus(sum[0], weightOf(keep(counted, x, id)))};
               })[0]);
+          whole = mergeParts({whole},
+                             [&](const Values &before, const Values &next) {
+                               return Values{plus(before[0], next[0])};
+                             })[0];
           Value target = larger(times(minus(topP, number(tolerance)), whole),
                                 number(std::numeric_limits<float>::min()));
           return valuesOf(findCut(counted, target, whole,
@@ -530,8 +649,13 @@ private:
   int64_t columns, width;     ///< Of the row and of a tile.
   int64_t group;              ///< Tiles that are loaded together.
   int64_t pieceTiles, pieces; ///< A whole number of groups; at most mostPieces.
+  int64_t blocks;             ///< That divide the row.
+  int64_t partTiles;          ///< Of a block: a whole number of groups.
+  int64_t partPieces;         ///< Of a block.
+  Value rank;                 ///< Of the block, index.
   Value sums;                 ///< Scratch: of the pieces.
   Value topK, ids, idsAsInt, temperature; ///< Of the row.
+  Value partBegin, partEnd; ///< First id of the part and behind it, index.
   Value largest, halfLargest, inverse; ///< f32; `inverse` is 2 / temperature.
 };
 

@@ -22,7 +22,7 @@ tile::CudaScheduleAttr kernel::chooseCudaSchedule(DispatchOp dispatch,
     return tile::CudaScheduleAttr::get(
         context, arch.name, /*threads=*/64, /*rows=*/8, /*columns=*/64,
         /*unroll=*/8, /*rowColumns=*/64, /*rowUnroll=*/8, /*rowBlock=*/16,
-        /*columnBlock=*/64);
+        /*columnBlock=*/64, /*cluster=*/1);
   // A tile of scores is as many rows by a block of 64 keys; a work item has no
   // more rows than a tile, since few rows are all the work there is in
   // decoding.
@@ -30,21 +30,26 @@ tile::CudaScheduleAttr kernel::chooseCudaSchedule(DispatchOp dispatch,
     return tile::CudaScheduleAttr::get(
         context, arch.name, /*threads=*/128, /*rows=*/8, /*columns=*/64,
         /*unroll=*/8, /*rowColumns=*/64, /*rowUnroll=*/8, /*rowBlock=*/8,
-        /*columnBlock=*/64);
-  // A block reads a whole row, several times: many loads under way. Each of the
-  // threads holds few numbers of a tile, because there are many sums of tiles.
+        /*columnBlock=*/64, /*cluster=*/1);
+  // A row is read several times: many loads under way. Each of the threads
+  // holds few numbers of a tile, because there are many sums of tiles. As many
+  // blocks divide the row as have the tiles of one step to read.
   if (sample) {
     int64_t ids =
         cast<RankedTensorType>(sample.getLogits().getType()).getDimSize(1);
-    int64_t threads = ids < 8192 ? 128 : 512;
+    constexpr int64_t unroll = 4;
+    int64_t threads = ids < 8192 ? 128 : 512, columns = 4 * threads;
+    int64_t steps = llvm::divideCeil(ids, unroll * columns);
+    int64_t cluster =
+        llvm::bit_floor(uint64_t(std::min<int64_t>(steps, arch.maxCluster)));
     return tile::CudaScheduleAttr::get(
-        context, arch.name, threads, /*rows=*/1, /*columns=*/4 * threads,
-        /*unroll=*/4, /*rowColumns=*/4 * threads, /*rowUnroll=*/4,
-        /*rowBlock=*/1, /*columnBlock=*/4 * threads);
+        context, arch.name, threads, /*rows=*/1, columns, unroll,
+        /*rowColumns=*/columns, /*rowUnroll=*/unroll, /*rowBlock=*/1,
+        /*columnBlock=*/columns, cluster);
   }
   // Pieces of a row: several loads under way in every thread.
   return tile::CudaScheduleAttr::get(
       context, arch.name, /*threads=*/128, /*rows=*/1, /*columns=*/1024,
       /*unroll=*/8, /*rowColumns=*/1024, /*rowUnroll=*/8, /*rowBlock=*/1,
-      /*columnBlock=*/1024);
+      /*columnBlock=*/1024, /*cluster=*/1);
 }

@@ -305,6 +305,7 @@ private:
                         mlir::Value rank, mlir::RankedTensorType result);
   void storeSums(ShareOp op, llvm::ArrayRef<SumMemory> sums);
   mlir::LogicalResult emitShare(ShareOp op);
+  mlir::LogicalResult emitAllGather(AllGatherOp op);
 
   // Tiles that warps hold.
   mlir::Type convertWarpTile(mlir::RankedTensorType type);

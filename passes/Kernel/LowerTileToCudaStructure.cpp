@@ -15,8 +15,10 @@ CudaTileEmitter::CudaTileEmitter(ImplicitLocOpBuilder &builder, KernelOp kernel,
                                  const CudaArch &arch)
     : b(builder), kernel(kernel), arch(arch), threads(defaultThreads) {
   if (auto schedule =
-          dyn_cast_or_null<CudaScheduleAttr>(kernel.getScheduleAttr()))
+          dyn_cast_or_null<CudaScheduleAttr>(kernel.getScheduleAttr())) {
     threads = schedule.getThreads();
+    clusterSize = schedule.getCluster();
+  }
   blockThreads = threads;
   if (auto schedule =
           dyn_cast_or_null<StreamScheduleAttr>(kernel.getScheduleAttr())) {
@@ -118,8 +120,9 @@ LogicalResult CudaTileEmitter::emitKernel(StringRef name) {
   stagingOffset = scratchOffset + kernel.getScratchBytes();
   if (failed(emitBlock(kernel.getBlock())))
     return failure();
-  // No block may end while another one of the cluster reads its memory.
-  if (clusterSize > 1)
+  // No block may end while another one of the cluster reads its memory; what
+  // tile.all_gather reads it has read when the blocks go on.
+  if (clusterSize > 1 && !isa<CudaScheduleAttr>(kernel.getScheduleAttr()))
     cuda::ClusterBarrierOp::create(b);
   cuda::ReturnOp::create(b);
 
@@ -302,6 +305,7 @@ LogicalResult CudaTileEmitter::emitOp(Operation *op) {
       .Case([&](ProduceOp produce) { return emitProduce(produce); })
       .Case([&](ConsumeOp consume) { return emitConsume(consume); })
       .Case([&](ShareOp share) { return emitShare(share); })
+      .Case([&](AllGatherOp gather) { return emitAllGather(gather); })
       .Case([&](ShareSoftmaxOp share) { return emitShareSoftmax(share); })
       .Case([&](StoreHeadsOp store) { return emitStoreHeads(store); })
       .Case([&](RotateOp rotate) { return emitRotate(rotate); })

@@ -408,6 +408,11 @@ module attributes {tile.schedule = #tile.cuda_schedule<level = "sm_90a", threads
 
 // -----
 
+// expected-error @below {{a work item has a cluster of 1 to 8 blocks, found 16}}
+module attributes {tile.schedule = #tile.cuda_schedule<level = "sm_90a", threads = 128, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64, cluster = 16>} {}
+
+// -----
+
 // expected-error @below {{panels have a power of two of columns, at least 8, found 96}}
 func.func private @f(memref<?x96xbf16, #tile.panels<columns = 96>>)
 

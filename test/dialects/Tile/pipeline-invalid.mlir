@@ -1,4 +1,4 @@
-// Verifiers of channels, roles, shares and their schedules.
+// Verifiers of channels, roles, shares, gathers and their schedules.
 // RUN: weft-opt %s --split-input-file --verify-diagnostics
 
 func.func @f() {
@@ -64,6 +64,22 @@ func.func @f(%n: index, %s: tensor<8x128xf32>) {
 func.func @f(%n: index, %s: tensor<8x128xf32>) {
   // expected-error @below {{gives equal parts of the columns, found 'tensor<8x128xf32>' to 'tensor<8x96xf32>'}}
   %0 = tile.share %s round %n : tensor<8x128xf32> -> tensor<8x96xf32>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{needs at least one view}}
+  "tile.all_gather"() : () -> ()
+  return
+}
+
+// -----
+
+func.func @f(%v: memref<1x8xf32>) {
+  // expected-error @below {{gathers tile.scratch only, found a view of type 'memref<1x8xf32>'}}
+  tile.all_gather %v : memref<1x8xf32>
   return
 }
 

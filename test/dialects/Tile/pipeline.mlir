@@ -1,4 +1,4 @@
-// Channels, roles and shares, printed and parsed back.
+// Channels, roles, shares and gathers, printed and parsed back.
 // RUN: weft-opt %s --verify-roundtrip | FileCheck %s
 
 #schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 1, cluster = 1, column_warps = 4, step_warps = 2>
@@ -37,6 +37,18 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
         tile.copy constant %w[%zero, %zero] to %part rows %rows : memref<128x128xbf16, #tile.fragments>, memref<128x128xbf16, #tile.fragments>
       }
     }
+    tile.return
+  }
+}
+
+// CHECK: tile.kernel @b level "sm_90a" () symbols () item (%{{.*}}) attributes {schedule = #tile.cuda_schedule<{{.*}}, column_block = 512, cluster = 2>} {
+#divided = #tile.cuda_schedule<level = "sm_90a", threads = 128, rows = 1, columns = 512, unroll = 4, row_columns = 512, row_unroll = 4, row_block = 1, column_block = 512, cluster = 2>
+tile.program @gather symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @b level "sm_90a" () symbols () item (%i) attributes {schedule = #divided} {
+    %sums = tile.scratch : memref<1x16xf32>
+    %ids = tile.scratch : memref<1x2xi32>
+    // CHECK: tile.all_gather %{{.*}}, %{{.*}} : memref<1x16xf32>, memref<1x2xi32>
+    tile.all_gather %sums, %ids : memref<1x16xf32>, memref<1x2xi32>
     tile.return
   }
 }

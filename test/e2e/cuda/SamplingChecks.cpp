@@ -390,3 +390,87 @@ void weft::e2e::checkChosenRows(const std::string &path,
   rows.assign(1, {logits, {}, {}});
   EXPECT_EQ(plan.run(rows)[0], 0);
 }
+
+//===----------------------------------------------------------------------===//
+// Divided rows
+//===----------------------------------------------------------------------===//
+
+std::vector<int32_t> weft::e2e::checkDividedRows(int64_t vocabulary,
+                                                 const std::string &path,
+                                                 const MakeDevice &makeDevice,
+                                                 int draws) {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  const auto count = int32_t(vocabulary);
+  std::vector<int32_t> places;
+  for (int i = 0; i <= 8; ++i)
+    places.push_back(int32_t((vocabulary - 1) * i / 8));
+  std::vector<Row> rows;
+  std::vector<int32_t> expected;
+  auto add = [&](std::vector<float> logits, int32_t ids, int32_t id) {
+    rows.push_back({std::move(logits), {.ids = ids}, {}});
+    expected.push_back(id);
+  };
+  const std::vector<float> low(vocabulary, -3e38f);
+  // The only one above the others; of two equal ones the first.
+  for (size_t i = 0; i < places.size(); ++i) {
+    std::vector<float> logits = low;
+    logits[places[i]] = -2e38f;
+    add(logits, count, places[i]);
+    if (i + 3 >= places.size())
+      continue;
+    logits[places[i + 3]] = logits[places[i]];
+    add(logits, count, places[i]);
+  }
+  // Zeros of both signs are equal.
+  std::vector<float> logits(vocabulary);
+  for (int32_t id = 0; id < count; id += 2)
+    logits[id] = -0.0f;
+  add(logits, count, 0);
+  // What lies behind the ids is larger.
+  std::iota(logits.begin(), logits.end(), 0.0f);
+  for (int i : {1, 5, 8})
+    add(logits, places[i], places[i] - 1);
+  // The first one that is not a finite number.
+  for (int32_t finite : {0, count - 1}) {
+    std::vector<float> infinite(vocabulary, -inf);
+    infinite[finite] = 1;
+    add(infinite, count, -1 - (finite == 0 ? 1 : 0));
+  }
+  for (int i : {0, 5}) {
+    std::vector<float> bad = logits;
+    bad[places[i]] = std::nanf("");
+    bad[places[i + 3]] = inf;
+    add(bad, count, -1 - places[i]);
+  }
+  const uint64_t seed = 20261201 + uint64_t(vocabulary);
+  std::cout << vocabulary << " ids, divided, seed " << seed << "\n";
+  RandomRows random(vocabulary, seed);
+  std::vector<Choice> choices;
+  for (int i = 0; i < draws; ++i) {
+    Row row = {random.makeLogits(), {.ids = count}, {}};
+    row.sampling.temperature = random.pick({0.5f, 1.0f, 4.0f});
+    row.sampling.topK = random.pick({0, 1, 40, count / 2, count - 1});
+    row.sampling.minP = random.pick({0.0f, 0.0f, 0.05f});
+    row.sampling.uniform = float(random.generator() >> 40) * 0x1p-24f;
+    choices.push_back(
+        choose(std::vector<double>(row.logits.begin(), row.logits.end()),
+               row.sampling));
+    rows.push_back(std::move(row));
+  }
+  SamplingPlan plan(vocabulary, path, makeDevice);
+  const std::vector<int32_t> ids = plan.run(rows);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    SCOPED_TRACE("row " + std::to_string(i));
+    if (i < expected.size()) {
+      EXPECT_EQ(ids[i], expected[i]);
+    } else if (const Choice &choice = choices[i - expected.size()];
+               choice.isClear) {
+      EXPECT_TRUE(choice.leaves(ids[i]) && choice.isNear(ids[i]))
+          << ids[i] << " for " << choice.id;
+    }
+    // Alone as in the batch.
+    if (i % 16 == 0)
+      EXPECT_EQ(plan.run(std::span(rows).subspan(i, 1))[0], ids[i]);
+  }
+  return ids;
+}

@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace weft::e2e {
 
@@ -32,6 +33,14 @@ void checkRandomRows(int64_t vocabulary, const std::string &path,
 /// for that vocabulary.
 constexpr int64_t chosenVocabulary = 700;
 void checkChosenRows(const std::string &path, const MakeDevice &makeDevice);
+
+/// Rows whose id depends on what is in which part of the row, for kernels that
+/// divide it: largest and equal logits and those that are not numbers in many
+/// places, then `draws` random rows without top-p, all in one run. Gives their
+/// ids, which do not depend on rounding or on how the row is divided.
+std::vector<int32_t> checkDividedRows(int64_t vocabulary,
+                                      const std::string &path,
+                                      const MakeDevice &makeDevice, int draws);
 
 } // namespace weft::e2e
 

@@ -69,6 +69,14 @@ TEST_F(SamplingOnGpu, KernelsEqualTheDefinition) {
                   makeDevice, 64, 32);
 }
 
+TEST_F(SamplingOnGpu, BlocksOfAClusterDivideARow) {
+  checkDividedRows(5003, write(5003, weft_plan_5003, weft_plan_size_5003),
+                   makeDevice, 41);
+  checkDividedRows(128256,
+                   write(128256, weft_plan_128256, weft_plan_size_128256),
+                   makeDevice, 41);
+}
+
 TEST_F(SamplingOnGpu, ChosenRows) {
   checkChosenRows(write(chosenVocabulary, weft_plan_700, weft_plan_size_700),
                   makeDevice);

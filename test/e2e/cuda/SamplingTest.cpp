@@ -56,9 +56,23 @@ TEST(Sampling, CpuKernelsOfLargeVocabularies) {
 }
 
 TEST(Sampling, GpuKernelsEqualTheDefinition) {
-  for (int64_t vocabulary : {1, 7, 512, 3000})
+  for (int64_t vocabulary : {1, 7, 512, 3000, 7001})
     checkTarget("cuda:sm_90a", vocabulary, 24, 8);
   checkTarget("cuda:sm_80", 20011, 6, 3);
+}
+
+/// One block for a row on sm_80; on sm_90a 4, 8 and 4, of which the last one
+/// has nothing in the third case.
+TEST(Sampling, BlocksOfAClusterDivideARow) {
+  for (auto [vocabulary, draws] :
+       {std::pair{7001, 41}, {61003, 2}, {33001, 2}}) {
+    auto choose = [&](const char *target) {
+      SCOPED_TRACE(target);
+      return checkDividedRows(vocabulary, makePlan(vocabulary, target),
+                              makeDevice, draws);
+    };
+    EXPECT_EQ(choose("cuda:sm_90a"), choose("cuda:sm_80"));
+  }
 }
 
 TEST(Sampling, ChosenRows) {

@@ -71,3 +71,33 @@ func.func @parts(%x: tensor<?x128xbf16> {weft.name = "x", weft.symbols = ["token
   }
   return %r#0, %r#1, %r#2 : tensor<?x2x16xbf16>, tensor<?x1x16x16xbf16>, tensor<?x1x16x16xbf16>
 }
+
+// -----
+
+// Two blocks choose an id of a row: each folds its half, then both know what
+// the other one found, and the first one stores the id.
+
+// CHECK-LABEL: tile.program @sample
+//   CHECK-DAG:   %[[RANK:.*]] = tile.cluster_rank
+//   CHECK-DAG:   %[[IDS:.*]] = tile.scratch : memref<1x2xi32>
+//       CHECK:   %[[BEGIN:.*]] = arith.muli %[[RANK]], %c2048
+//       CHECK:   %[[NEXT:.*]] = arith.addi %[[BEGIN]], %c2048
+//       CHECK:   %[[END:.*]] = arith.minsi %[[NEXT]], %{{.*}}
+//       CHECK:   tile.fold %{{.*}} = %[[BEGIN]] to %[[NEXT]] step %c2048 merge argmax
+//       CHECK:   tile.store %{{.*}}, %[[LOGITS:.*]][%c0, %[[RANK]]]
+//       CHECK:   tile.store %{{.*}}, %[[IDS]][%c0, %[[RANK]]]
+//       CHECK:   tile.all_gather %[[LOGITS]], %[[IDS]] : memref<1x2xf32>, memref<1x2xi32>
+//       CHECK:   scf.while
+//       CHECK:     tile.fold %{{.*}} = %[[BEGIN]] to %[[END]] step %c2048 merge add_max
+//       CHECK:     tile.all_gather %{{.*}} : memref<1x16xf32>
+//       CHECK:   %[[FIRST:.*]] = arith.cmpi eq, %[[RANK]], %c0
+//       CHECK:   scf.if %[[FIRST]] {
+//       CHECK:     tile.store %{{.*}}, %{{.*}}[%{{.*}}] : tensor<1xi32>, memref<?xi32>
+#schedule = #tile.cuda_schedule<level = "sm_90a", threads = 128, rows = 1, columns = 512, unroll = 4, row_columns = 512, row_unroll = 4, row_block = 1, column_block = 512, cluster = 2>
+func.func @sample(%x: tensor<?x4000xf32> {weft.name = "x", weft.symbols = ["logits"]}, %c: tensor<?x2xi32>, %o: tensor<?x4xf32>) -> tensor<?xi32> {
+  %0 = weft.dispatch "sample" (%a = %x : tensor<?x4000xf32>, %b = %c : tensor<?x2xi32>, %d = %o : tensor<?x4xf32>) attributes {schedules = [#schedule]} -> (tensor<?xi32>) {
+    %1 = weft.sample %a, %b, %d : tensor<?x4000xf32>, tensor<?x2xi32>, tensor<?x4xf32> -> tensor<?xi32>
+    weft.yield %1 : tensor<?xi32>
+  }
+  return %0 : tensor<?xi32>
+}

@@ -43,3 +43,25 @@ func.func @gate(%x: tensor<?x64xf32>, %g: tensor<1x64x64x1xf32>, %u: tensor<1x64
   }
   return %0 : tensor<?x64xf32>
 }
+
+// -----
+
+// Blocks of a cluster divide a row that they choose an id of, each as many tiles
+// as it has under way or more.
+
+// CUDA-LABEL: func @sample
+//       CUDA:   schedules = [#tile.cuda_schedule<level = "sm_80", threads = 512, rows = 1, columns = 2048, unroll = 4, {{.*}}column_block = 2048>,
+//  CUDA-SAME:                #tile.cuda_schedule<level = "sm_90a", threads = 512, rows = 1, columns = 2048, unroll = 4, {{.*}}column_block = 2048, cluster = 8>]
+//       CUDA:   schedules = [#tile.cuda_schedule<level = "sm_80", threads = 128, rows = 1, columns = 512, unroll = 4, {{.*}}column_block = 512>,
+//  CUDA-SAME:                #tile.cuda_schedule<level = "sm_90a", threads = 128, rows = 1, columns = 512, unroll = 4, {{.*}}column_block = 512>]
+func.func @sample(%x: tensor<?x128256xf32>, %y: tensor<?x2000xf32>, %c: tensor<?x2xi32>, %o: tensor<?x4xf32>) -> (tensor<?xi32>, tensor<?xi32>) {
+  %0 = weft.dispatch "sample" (%a = %x : tensor<?x128256xf32>, %b = %c : tensor<?x2xi32>, %d = %o : tensor<?x4xf32>) -> (tensor<?xi32>) {
+    %2 = weft.sample %a, %b, %d : tensor<?x128256xf32>, tensor<?x2xi32>, tensor<?x4xf32> -> tensor<?xi32>
+    weft.yield %2 : tensor<?xi32>
+  }
+  %1 = weft.dispatch "sample" (%a = %y : tensor<?x2000xf32>, %b = %c : tensor<?x2xi32>, %d = %o : tensor<?x4xf32>) -> (tensor<?xi32>) {
+    %2 = weft.sample %a, %b, %d : tensor<?x2000xf32>, tensor<?x2xi32>, tensor<?x4xf32> -> tensor<?xi32>
+    weft.yield %2 : tensor<?xi32>
+  }
+  return %0, %1 : tensor<?xi32>, tensor<?xi32>
+}

@@ -374,3 +374,15 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
     }
   }
 }
+
+// -----
+
+#schedule = #tile.cuda_schedule<level = "sm_90a", threads = 128, rows = 1, columns = 512, unroll = 4, row_columns = 512, row_unroll = 4, row_block = 1, column_block = 512, cluster = 4>
+tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @k level "sm_90a" () symbols () item (%i) attributes {schedule = #schedule} {
+    %sums = tile.scratch : memref<1x6xf32>
+    // expected-error @below {{cannot deal out 'memref<1x6xf32>' to the 4 blocks of a cluster; expected a multiple of as many elements}}
+    tile.all_gather %sums : memref<1x6xf32>
+    tile.return
+  }
+}

@@ -332,3 +332,44 @@ tile.program @extract symbols ["rows"] grid [#tile.extent<"rows", 1>] {
     tile.return
   }
 }
+
+// -----
+
+// Blocks of a cluster: each reads what the others have written between two
+// barriers, views in warps of their own, and none ends with a third one. In a
+// kernel of one block nothing is left of it.
+
+// CHECK-LABEL: cuda.kernel @gather arch "sm_90a" threads 64
+//  CHECK-SAME:   cluster = 2
+//   CHECK-DAG:   %[[SUMS:.*]] = cuda.shared_memory at 0 : <f32, shared>
+//   CHECK-DAG:   %[[IDS:.*]] = cuda.shared_memory at 64 : <i32, shared>
+//       CHECK:   cuda.cluster_barrier
+//       CHECK:   %[[RANK:.*]] = cuda.cluster_rank : i32
+//       CHECK:   %[[OWNER:.*]] = arith.divui %{{.*}}, %c8_i32
+//       CHECK:   arith.cmpi ne, %[[OWNER]], %[[RANK]]
+//       CHECK:   scf.if
+//       CHECK:     %[[THERE:.*]] = cuda.map_cluster %[[SUMS]] rank %[[OWNER]]
+//       CHECK:     %[[SUM:.*]] = cuda.load %[[THERE]][%[[AT:.*]]] : <f32, cluster>
+//       CHECK:     cuda.store %[[SUM]], %[[SUMS]][%[[AT]]]
+//       CHECK:   arith.addi %{{.*}}, %c32_i32
+//       CHECK:   scf.if
+//       CHECK:     cuda.map_cluster %[[IDS]] rank
+//       CHECK:   cuda.cluster_barrier
+//   CHECK-NOT:   cuda.cluster_barrier
+//       CHECK: cuda.kernel @gather
+//   CHECK-NOT:   barrier
+#divided = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 1, columns = 512, unroll = 4, row_columns = 512, row_unroll = 4, row_block = 1, column_block = 512, cluster = 2>
+#whole = #tile.cuda_schedule<level = "sm_80", threads = 64, rows = 1, columns = 512, unroll = 4, row_columns = 512, row_unroll = 4, row_block = 1, column_block = 512>
+tile.program @gather symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @h level "sm_90a" () symbols () item (%i) attributes {schedule = #divided} {
+    %sums = tile.scratch : memref<1x16xf32>
+    %ids = tile.scratch : memref<1x2xi32>
+    tile.all_gather %sums, %ids : memref<1x16xf32>, memref<1x2xi32>
+    tile.return
+  }
+  tile.kernel @a level "sm_80" () symbols () item (%i) attributes {schedule = #whole} {
+    %sums = tile.scratch : memref<1x16xf32>
+    tile.all_gather %sums : memref<1x16xf32>
+    tile.return
+  }
+}
