@@ -149,9 +149,12 @@ static Polynomial countKeys(AttentionOp op, KeyCount::Kind kind) {
 /// summed, and divided, passed through tanh and multiplied by a cap. Each
 /// result element is divided once.
 Polynomial AttentionOp::getFlops(DimFn dims) {
-  int64_t perScore = 4 * getHeadSize() + 5 + (getSoftcap() ? 3 : 0);
-  Polynomial scores =
-      dims(getQuery(), 1) * countKeys(*this, KeyCount::Kind::Seen);
+  int64_t perScore =
+      4 * getHeadSize() + 5 + (getSoftcap() ? 3 : 0) + (getBias() ? 1 : 0);
+  // Where keys lie is data of its own then: at most all of them.
+  Polynomial seen = getKeyStarts() ? dims(getQuery(), 0) * dims(getKey(), 0)
+                                   : countKeys(*this, KeyCount::Kind::Seen);
+  Polynomial scores = dims(getQuery(), 1) * seen;
   return scores * Polynomial(perScore) + countElements(dims, getResult());
 }
 

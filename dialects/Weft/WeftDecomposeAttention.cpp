@@ -145,6 +145,7 @@ private:
   Value buildScores(Value rows, ArrayRef<OpFoldResult> sizes);
   Value loadElement(Value cache, Value row, Value queryHead, Value element,
                     bool isKey);
+  Value loadBias(Value row);
   Value isHidden(Value row) { return b.less(row, b.i32(0)); }
 
   DecomposeBuilder &b;
@@ -173,10 +174,12 @@ Value AttentionDecomposer::buildRows(ArrayRef<OpFoldResult> sizes) {
                       if (op.isPaged()) {
                         length = b.load(op.getContextLengths(), sequence);
                       } else {
-                        start = b.load(op.getSequenceStarts(), sequence);
+                        Value starts = op.getKeyStarts()
+                                           ? op.getKeyStarts()
+                                           : op.getSequenceStarts();
+                        start = b.load(starts, sequence);
                         Value next = b.add(sequence, b.index(1));
-                        length =
-                            b.sub(b.load(op.getSequenceStarts(), next), start);
+                        length = b.sub(b.load(starts, next), start);
                       }
                       Value visible = b.less(j, length);
                       auto require = [&](Value condition) {
@@ -221,6 +224,15 @@ Value AttentionDecomposer::loadElement(Value cache, Value row, Value queryHead,
   return b.extend(b.load(cache, indices));
 }
 
+/// The bias of loop indices token, head and position; of a hidden key, which
+/// may lie behind the bias, that of the first.
+Value AttentionDecomposer::loadBias(Value row) {
+  auto type = cast<RankedTensorType>(op.getBias().getType());
+  Value head = type.getDimSize(1) == 1 ? b.index(0) : b.loop(1);
+  Value position = b.select(isHidden(row), b.index(0), b.loop(2));
+  return b.load(op.getBias(), {b.loop(0), head, position});
+}
+
 /// Scaled and capped scores [t, h, j]; -inf where the key is hidden. The cap
 /// comes before the mask, or a hidden key would score -cap.
 Value AttentionDecomposer::buildScores(Value rows,
@@ -239,6 +251,8 @@ Value AttentionDecomposer::buildScores(Value rows,
                           b.mul(x[0], b.f32(op.getScale().convertToFloat()));
                       if (auto cap = op.getSoftcap())
                         score = b.softcap(score, cap->convertToFloat());
+                      if (op.getBias())
+                        score = b.add(score, loadBias(x[1]));
                       Value minusInfinity =
                           b.f32(-std::numeric_limits<float>::infinity());
                       return b.select(isHidden(x[1]), minusInfinity, score);
@@ -265,7 +279,12 @@ Value AttentionDecomposer::build() {
                  {{scores, {0, 1, 2}}, {maxima, {0, 1}}, {rows, {0, 2}}},
                  [&](ValueRange x) {
                    Value exp = math::ExpOp::create(b, b.sub(x[0], x[1]));
-                   return b.select(isHidden(x[2]), b.f32(0.0f), exp);
+                   exp = b.select(isHidden(x[2]), b.f32(0.0f), exp);
+                   if (!op.getBias())
+                     return exp;
+                   Value isEmpty = b.equal(
+                       x[1], b.f32(-std::numeric_limits<float>::infinity()));
+                   return b.select(isEmpty, b.f32(0.0f), exp);
                  });
   Value sums =
       b.reduce(rowSizes, b.getF32FloatAttr(0.0f), {{weights, {0, 1, 2}}},

@@ -64,10 +64,14 @@ static void printPackedLayout(OpAsmPrinter &printer, Operation *,
 static ParseResult parseAttentionIndexTypes(
     OpAsmParser &parser,
     const std::optional<OpAsmParser::UnresolvedOperand> &contextLengths,
-    Type &positions, Type &ids, Type &starts, Type &lengths, Type &table) {
+    const std::optional<OpAsmParser::UnresolvedOperand> &keyStarts,
+    Type &positions, Type &ids, Type &starts, Type &lengths, Type &table,
+    Type &keys) {
   SmallVector<Type *> rows = {&positions, &ids, &starts};
   if (contextLengths)
     rows.append({&lengths, &table});
+  if (keyStarts)
+    rows.push_back(&keys);
   if (failed(parser.parseOptionalKeyword("indices"))) {
     for (Type *row : rows)
       *row = getDefaultIndexType(parser.getContext(), row == &table ? 2 : 1);
@@ -82,12 +86,14 @@ static ParseResult parseAttentionIndexTypes(
 }
 
 static void printAttentionIndexTypes(OpAsmPrinter &printer, Operation *,
-                                     Value contextLengths, Type positions,
-                                     Type ids, Type starts, Type lengths,
-                                     Type table) {
+                                     Value contextLengths, Value keyStarts,
+                                     Type positions, Type ids, Type starts,
+                                     Type lengths, Type table, Type keys) {
   SmallVector<Type> rows = {positions, ids, starts};
   if (contextLengths)
     rows.append({lengths, table});
+  if (keyStarts)
+    rows.push_back(keys);
   bool isDefault = llvm::all_of(rows, [](Type type) {
     auto rank = cast<RankedTensorType>(type).getRank();
     return type == getDefaultIndexType(type.getContext(), rank);
@@ -371,8 +377,17 @@ static LogicalResult verifySequences(AttentionOp op) {
   if (failed(checkRows(op, "positions", op.getPositions(), op.getQuery())) ||
       failed(checkRows(op, "sequence ids", op.getSequenceIds(), op.getQuery())))
     return failure();
-  if (!op.isPaged())
+  if (!op.isPaged()) {
+    if (op.getKeyStarts() &&
+        failed(checkRows(op, "key starts", op.getKeyStarts(),
+                         op.getSequenceStarts())))
+      return failure();
     return checkRows(op, "value rows", op.getValue(), op.getKey());
+  }
+  if (op.getKeyStarts())
+    return op.emitOpError(
+        "has key starts beside a block table, which says where "
+        "keys are");
   int64_t sequences = shapeOf(op.getContextLengths())[0];
   if (!ShapedType::isDynamic(sequences) &&
       failed(checkSize(op, "number of sequence starts",
@@ -386,6 +401,20 @@ static LogicalResult verifySequences(AttentionOp op) {
                    op.getBlockSize());
 }
 
+/// A number for each token, head and position of a key.
+static LogicalResult verifyBias(AttentionOp op) {
+  if (!op.getBias())
+    return success();
+  if (op.isPaged())
+    return op.emitOpError(
+        "has a bias beside a block table, expected ragged keys");
+  int64_t heads = shapeOf(op.getBias())[1];
+  if (heads != 1 && heads != op.getQueryHeads())
+    return op.emitOpError() << "has a bias of " << heads
+                            << " heads, expected 1 or " << op.getQueryHeads();
+  return checkRows(op, "rows of the bias", op.getBias(), op.getQuery());
+}
+
 LogicalResult AttentionOp::verify() {
   if (isPaged() != static_cast<bool>(getContextLengths()))
     return emitOpError("needs context lengths exactly when there is a block "
@@ -393,7 +422,8 @@ LogicalResult AttentionOp::verify() {
   int64_t rank = isPaged() ? 4 : 3;
   if (failed(checkRank(*this, "key", getKey(), rank)) ||
       failed(checkRank(*this, "value", getValue(), rank)) ||
-      failed(verifyHeads(*this)) || failed(verifySequences(*this)))
+      failed(verifyHeads(*this)) || failed(verifySequences(*this)) ||
+      failed(verifyBias(*this)))
     return failure();
   if (getWindow() && *getWindow() <= 0)
     return emitOpError() << "window must be positive, found " << *getWindow();

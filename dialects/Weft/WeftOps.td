@@ -258,7 +258,7 @@ def Weft_AttentionOp : Weft_ModelOp<"attention", [AttrSizedOperandSegments]> {
     p = `positions[t]`:
 
     `result[t, h, :] = sum_j softmax_j(score(j)) * value(s, j, h / group, :)`,
-    `score(j) = softcap(scale * dot(query[t, h, :], key(s, j, h / group, :)))`
+    `score(j) = softcap(scale * dot(query[t, h, :], key(s, j, h / group, :))) + bias[t, h, j]`
 
     over the key positions j of sequence s that are visible: j <= p when
     `causal`, and p - j < window when there is a `window` (so a window of W
@@ -274,7 +274,15 @@ def Weft_AttentionOp : Weft_ModelOp<"attention", [AttrSizedOperandSegments]> {
       block `block_table[s, j / block_size]`, and there are
       `context_lengths[s]` positions;
     * ragged: `key` and `value` are `[tokens, kv_heads, head_size]`; position
-      j of sequence s is row `sequence_starts[s] + j`.
+      j of sequence s is row `sequence_starts[s] + j`. With `key_starts` they
+      have other rows than the query: position j is row `key_starts[s] + j` of
+      `[key_starts[s], key_starts[s + 1])`.
+
+    The `bias` of the ragged form is `[tokens, query_heads, width]`, or
+    `[tokens, 1, width]` for all heads: a mask is one of 0 and the number that
+    hides. The width is at least that of the longest sequence plus 63, since
+    kernels read 64 positions at a time; what lies behind a sequence's keys is not
+    used. A token all of whose scores are -infinity sees no key.
 
     The types of the index tensors are written, as `indices(...)` behind the
     result, only when a size of theirs is static.
@@ -294,6 +302,8 @@ def Weft_AttentionOp : Weft_ModelOp<"attention", [AttrSizedOperandSegments]> {
     Weft_Indices:$sequence_starts,
     Optional<Weft_Indices>:$context_lengths,
     Optional<2DTensorOf<[I32]>>:$block_table,
+    Optional<Weft_Indices>:$key_starts,
+    Optional<3DTensorOf<[F32]>>:$bias,
     F32Attr:$scale,
     UnitAttr:$causal,
     OptionalAttr<I64Attr>:$window,
@@ -301,11 +311,12 @@ def Weft_AttentionOp : Weft_ModelOp<"attention", [AttrSizedOperandSegments]> {
   let results = (outs 3DTensorOf<[F32, F16, BF16]>:$result);
   let assemblyFormat = [{
     $query `,` $key `,` $value `positions` $positions `sequences` $sequence_ids
-    `,` $sequence_starts (`context` $context_lengths^ `,` $block_table)? attr-dict
-    `:` `(` type($query) `,` type($key) `,` type($value) `)` `->` type($result)
-    `` custom<AttentionIndexTypes>(ref($context_lengths), type($positions),
-      type($sequence_ids), type($sequence_starts), type($context_lengths),
-      type($block_table))
+    `,` $sequence_starts (`context` $context_lengths^ `,` $block_table)?
+    (`keys` $key_starts^)? (`bias` $bias^)? attr-dict
+    `:` `(` type($query) `,` type($key) `,` type($value) (`,` type($bias)^)? `)` `->` type($result)
+    `` custom<AttentionIndexTypes>(ref($context_lengths), ref($key_starts),
+      type($positions), type($sequence_ids), type($sequence_starts),
+      type($context_lengths), type($block_table), type($key_starts))
   }];
   let hasCanonicalizeMethod = 1;
   let extraClassDeclaration = [{

@@ -139,6 +139,13 @@ static Rule getRule(AttentionOp op) {
     rule.tensors.push_back({});
   if (op.getBlockTable())
     rule.tensors.push_back({});
+  if (op.getKeyStarts())
+    rule.tensors.push_back({});
+  if (op.getBias())
+    rule.tensors.push_back(
+        cast<RankedTensorType>(op.getBias().getType()).getDimSize(1) == 1
+            ? SmallVector<int64_t>{0}
+            : SmallVector<int64_t>{0, 1});
   rule.tensors.push_back({0, 1});
   return rule;
 }

@@ -175,6 +175,7 @@ Value BlockBuilder::buildAttention(int64_t index, Value x) {
       inputs["sequence_ids"], inputs["sequence_starts"],
       paged ? inputs["context_lengths"] : Value(),
       paged ? inputs["block_table"] : Value(),
+      /*key_starts=*/Value(), /*bias=*/Value(),
       builder.getF32FloatAttr(config.attentionScales[index]),
       paged ? builder.getUnitAttr() : UnitAttr(),
       sliding ? builder.getI64IntegerAttr(config.slidingWindow) : IntegerAttr(),

@@ -33,8 +33,8 @@ using namespace weft::kernel;
 namespace {
 
 /// Start value of the running maximum: finite, so that differences with it
-/// are never NaN.
-constexpr double lowestScore = -3.0e38;
+/// are never NaN, and not above any score, which a mask may make as low.
+constexpr double lowestScore = std::numeric_limits<float>::lowest();
 
 /// Keys per block where the keys are not in a paged cache.
 constexpr int64_t raggedBlock = 64;
@@ -96,10 +96,20 @@ private:
     maxima = scratch({heads, 1}, f32);
     sums = scratch({heads, 1}, f32);
     results = scratch({heads, size}, f32);
+    if (op.getBias())
+      biases = scratch({height, block}, f32);
     if (!op.isPaged())
       keys = scratch(
           {1, size, block},
           cast<RankedTensorType>(op.getKey().getType()).getElementType());
+  }
+
+  /// The number of keys of the sequence, and where they start.
+  Value getRaggedLength() {
+    Value starts = k.getArgument(op.getKeyStarts() ? op.getKeyStarts()
+                                                   : op.getSequenceStarts());
+    keyStart = k.loadIndex(starts, {sequence});
+    return k.sub(k.loadIndex(starts, {k.add(sequence, k.index(1))}), keyStart);
   }
 
   /// Tokens [row, end) of one sequence.
@@ -107,9 +117,7 @@ private:
     sequenceLength =
         op.isPaged()
             ? k.loadIndex(k.getArgument(op.getContextLengths()), {sequence})
-            : k.sub(k.loadIndex(k.getArgument(op.getSequenceStarts()),
-                                {k.add(sequence, k.index(1))}),
-                    sequenceStart);
+            : getRaggedLength();
     Value count = k.sub(end, row);
     Value isSingle =
         k.create<arith::CmpIOp>(arith::CmpIPredicate::eq, count, k.index(1));
@@ -153,6 +161,8 @@ private:
           Value positions = k.create<tile::SplatOp>(
               k.tileType({heads, block}, k.builder.getI32Type()),
               k.toI32(position));
+          // Rows of the tile are heads of one token.
+          setBias(row, k.add(firstHead, stateRow), /*step=*/getBiasHeads() > 1);
           storeState(buildFold(stateRow, heads, turn, turnEnd,
                                loadState(stateRow, heads), positions),
                      stateRow);
@@ -196,6 +206,8 @@ private:
     Value positionTile = k.create<tile::IotaOp>(
         k.tileType({height, block}, k.builder.getI32Type()), k.toI32(first), 0);
     auto [firstBlock, lastBlock] = getBlocks(first, last);
+    setBias(row, head, /*step=*/getBiasHeads());
+    lastBiasRow = k.sub(valid, k.index(1));
     SmallVector<Value> state =
         buildFold(k.index(0), height, firstBlock, lastBlock,
                   getInitialState(height), positionTile);
@@ -247,6 +259,44 @@ private:
                                    k.broadcast(divisor, {height, size}));
   }
 
+  /// Heads that the bias tells apart; 0: there is none.
+  int64_t getBiasHeads() {
+    return op.getBias()
+               ? cast<RankedTensorType>(op.getBias().getType()).getDimSize(1)
+               : 0;
+  }
+
+  /// Says that row i of the tile reads row `first` + i * `step` of the bias as
+  /// [tokens * heads, width], where `first` is that of a token and head.
+  void setBias(Value token, Value head, int64_t step) {
+    if (!op.getBias())
+      return;
+    int64_t heads = getBiasHeads();
+    firstBiasRow = k.mul(token, heads);
+    if (heads > 1)
+      firstBiasRow = k.add(firstBiasRow, head);
+    biasStep = step;
+    lastBiasRow = {};
+  }
+
+  /// The bias of the tile's rows for a block of keys.
+  Value loadBias(int64_t height, Value number) {
+    Value view = k.getArgument(op.getBias()), zero = k.index(0);
+    Value width = k.kernel.getSymbolArguments().back();
+    for (int64_t row = 0; row < height; ++row) {
+      // Rows behind the last token repeat it; they are not stored.
+      Value inTile = k.index(row);
+      if (lastBiasRow && row > 0)
+        inTile = k.min(inTile, lastBiasRow);
+      Value biasRow = k.add(firstBiasRow, k.mul(inTile, biasStep));
+      Value place =
+          k.add(k.create<arith::MulIOp>(biasRow, width), k.mul(number, block));
+      k.store(k.load(view, {place, zero}, {block}, Value(), {0}), biases,
+              {k.index(row), zero}, Value(), {1});
+    }
+    return k.load(biases, {zero, zero}, {height, block});
+  }
+
   /// One block of keys: new (m, l, o).
   SmallVector<Value> buildBlock(Value queryRow, int64_t height, Value number,
                                 Value m, Value l, Value o, Value positions) {
@@ -258,6 +308,8 @@ private:
     score = k.scale(score, op.getScale().convertToDouble());
     if (op.getSoftcap())
       score = k.softcap(score, op.getSoftcap()->convertToDouble());
+    if (op.getBias())
+      score = k.create<arith::AddFOp>(score, loadBias(height, number));
     Value visible =
         buildKeyMask(k, op, block, sequenceLength, number, positions);
     score = k.create<arith::SelectOp>(
@@ -298,7 +350,7 @@ private:
             valueView = k.getView(op.getValue());
     Value first = k.mul(number, block);
     Value valid = k.min(k.sub(sequenceLength, first), k.index(block));
-    Value row = k.add(sequenceStart, first);
+    Value row = k.add(keyStart, first);
     auto column = [&](const RowView &view) {
       return k.add(k.mul(keyHead, size), k.index(view.offset));
     };
@@ -318,9 +370,12 @@ private:
   int64_t size, group, block;
   RowView query;
   Value output;
-  Value queries, scores, maxima, sums, results, keys; // Scratch.
+  Value queries, scores, maxima, sums, results, keys, biases; // Scratch.
   Value headBegin, headEnd; ///< Key heads of the call in this row block.
   Value keyHead, sequence, sequenceStart, sequenceLength;
+  Value keyStart; ///< Row of the sequence's first key; ragged form.
+  Value firstBiasRow, lastBiasRow;
+  int64_t biasStep = 0;
 };
 
 } // namespace

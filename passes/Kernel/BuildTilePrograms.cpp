@@ -22,6 +22,7 @@ namespace {
 /// Name of the row symbol of every program; a launch says what it is.
 constexpr StringLiteral rowsSymbol = "rows";
 constexpr StringLiteral tableWidthSymbol = "table_width";
+constexpr StringLiteral biasWidthSymbol = "bias_width";
 
 using BuildFunction = LogicalResult (*)(KernelBuilder &);
 
@@ -104,6 +105,8 @@ ProgramShape getShape(DispatchOp dispatch, tile::ScheduleInterface schedule) {
     extent(count(attention.getKeyHeads()), 1);
     if (attention.isPaged())
       shape.symbols.push_back(StringAttr::get(context, tableWidthSymbol));
+    if (attention.getBias())
+      shape.symbols.push_back(StringAttr::get(context, biasWidthSymbol));
   } else if (isa_and_nonnull<AdjustLogitsOp, SampleOp>(root)) {
     shape.build = isa<SampleOp>(root) ? buildSampleKernel : buildAdjustKernel;
     extent(rowsSymbol, 1);
@@ -147,9 +150,12 @@ LaunchSizes getSizes(DispatchOp dispatch) {
   else
     sizes.symbols.push_back(getDimSize(getRowsTensor(dispatch), 0).str());
   for (Operation &op : dispatch.getBlock())
-    if (auto attention = dyn_cast<AttentionOp>(op);
-        attention && attention.isPaged())
-      sizes.symbols.push_back(getDimSize(attention.getBlockTable(), 1).str());
+    if (auto attention = dyn_cast<AttentionOp>(op)) {
+      if (attention.isPaged())
+        sizes.symbols.push_back(getDimSize(attention.getBlockTable(), 1).str());
+      if (attention.getBias())
+        sizes.symbols.push_back(getDimSize(attention.getBias(), 2).str());
+    }
   Builder builder(dispatch.getContext());
   SmallVector<Attribute> results;
   for (OpResult result : dispatch.getResults()) {

@@ -51,14 +51,12 @@ static MemRefType getFlatType(RankedTensorType type) {
 }
 
 /// An activation or a plain tensor.
-static MemRefType getKernelType(RankedTensorType type,
-                                tile::PanelsAttr panels) {
+static MemRefType getKernelType(RankedTensorType type, tile::PanelsAttr panels,
+                                bool isStack = false) {
   ArrayRef<int64_t> shape = type.getShape();
   Type element = type.getElementType();
-  // Weights, packed or not, and caches keep their shape.
-  if (!panels &&
-      (type.getRank() >= 4 || (type.hasStaticShape() && type.getRank() > 1) ||
-       element.isInteger(32)))
+  // Packed weights, stacks of plain ones and caches keep their shape.
+  if (!panels && (type.getRank() >= 4 || isStack || element.isInteger(32)))
     return MemRefType::get(shape, element);
   if (type.getRank() == 1)
     return MemRefType::get({1, shape[0]}, element);
@@ -69,6 +67,22 @@ static MemRefType getKernelType(RankedTensorType type,
   if (panels)
     layout = panels;
   return MemRefType::get({shape[0], columns}, element, layout);
+}
+
+/// The type of an argument as rows: what the body joins its leading dimensions
+/// to, if it does nothing else with it.
+static RankedTensorType getJoinedType(BlockArgument argument) {
+  auto type = cast<RankedTensorType>(argument.getType());
+  if (argument.use_empty())
+    return type;
+  auto first = dyn_cast<tensor::CollapseShapeOp>(*argument.user_begin());
+  if (!first || first.getReassociationIndices().front().size() < 2)
+    return type;
+  bool isSame = llvm::all_of(argument.getUsers(), [&](Operation *user) {
+    auto collapse = dyn_cast<tensor::CollapseShapeOp>(user);
+    return collapse && collapse.getResultType() == first.getResultType();
+  });
+  return isSame ? first.getResultType() : type;
 }
 
 MemRefType kernel::getInputType(DispatchOp dispatch, unsigned input) {
@@ -83,11 +97,22 @@ MemRefType kernel::getInputType(DispatchOp dispatch, unsigned input) {
   });
   if (isBlockTable)
     return MemRefType::get({ShapedType::kDynamic}, element);
+  bool isBias = llvm::any_of(argument.getUsers(), [&](Operation *user) {
+    auto attention = dyn_cast<AttentionOp>(user);
+    return attention && attention.getBias() == argument;
+  });
+  if (isBias)
+    return MemRefType::get({ShapedType::kDynamic, 1}, element);
   if (isInFragments(argument))
     return MemRefType::get(
         {type.getDimSize(0) * fragmentSize, type.getDimSize(1) * fragmentSize},
         element, tile::FragmentsAttr::get(dispatch.getContext()));
-  return getKernelType(type, getInputLayout(dispatch, input));
+  bool isStack = llvm::any_of(argument.getUsers(), [&](Operation *user) {
+    auto linear = dyn_cast<GroupedLinearOp>(user);
+    return linear && linear.getWeight() == argument;
+  });
+  return getKernelType(getJoinedType(argument), getInputLayout(dispatch, input),
+                       isStack);
 }
 
 MemRefType kernel::getResultType(DispatchOp dispatch, unsigned result) {

@@ -313,6 +313,66 @@ TEST_F(DecomposeTest, AttentionOfATokenThatSeesNoKeyIsZero) {
   expectNear(runPaged(q, k, v, table, step, mask), {0, 0, 5, 6});
 }
 
+/// Keys of other rows than the queries, and numbers added to scores: a row of
+/// -infinity sees no key, one of the lowest number sees all alike.
+TEST_F(DecomposeTest, AttentionWithABias) {
+  const double lowest = std::numeric_limits<float>::lowest();
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (int64_t biasHeads : {1, 2}) {
+    SCOPED_TRACE(biasHeads);
+    Tensor positions("?xi32", {3}, {0, 1, 0}), ids("?xi32", {3}, {0, 0, 1});
+    Tensor starts("?xi32", {3}, {0, 2, 3}), keyStarts("?xi32", {3}, {0, 3, 5});
+    Tensor q = random("?x2x4xf32", {3, 2, 4}),
+           k = random("?x1x4xf32", {5, 1, 4});
+    Tensor v = random("?x1x4xf32", {5, 1, 4});
+    const std::string type = shapeText({biasHeads}, "?xf32");
+    Tensor bias = random(type, {3, biasHeads, 3 + 63});
+    for (int64_t h = 0; h < biasHeads; ++h)
+      for (int64_t j = 0; j < 3 + 63; ++j) {
+        bias.at(1, h, j) = lowest;
+        bias.at(2, h, j) = h == 0 ? -infinity : bias.at(0, h, j);
+      }
+    Tensor o("?x2x4xf32", {3, 2, 4});
+    ASSERT_EQ(run("%o = weft.attention %q, %k, %v positions %p sequences %i, %s"
+                  " keys %ks bias %b {scale = 0.5 : f32} : (tensor<?x2x4xf32>,"
+                  " tensor<?x1x4xf32>, tensor<?x1x4xf32>, tensor<" +
+                      type + ">) -> tensor<?x2x4xf32>",
+                  {{"q", &q},
+                   {"k", &k},
+                   {"v", &v},
+                   {"p", &positions},
+                   {"i", &ids},
+                   {"s", &starts},
+                   {"ks", &keyStarts},
+                   {"b", &bias}},
+                  {{"o", &o}}),
+              "");
+    std::vector<double> expected;
+    for (int64_t t = 0; t < 3; ++t)
+      for (int64_t h = 0; h < 2; ++h) {
+        auto s = static_cast<int64_t>(ids.at(t));
+        auto first = static_cast<int64_t>(keyStarts.at(s));
+        const int64_t count = static_cast<int64_t>(keyStarts.at(s + 1)) - first;
+        double sum = 0;
+        std::vector<double> out(4);
+        for (int64_t j = 0; j < count; ++j) {
+          double score = 0;
+          for (int64_t d = 0; d < 4; ++d)
+            score += 0.5 * q.at(t, h, d) * k.at(first + j, 0, d);
+          // Nothing is left of a score beside the lowest number.
+          const double x = bias.at(t, biasHeads == 1 ? 0 : h, j);
+          const double weight = std::exp(x == lowest ? 0 : score + x);
+          sum += weight;
+          for (int64_t d = 0; d < 4; ++d)
+            out[d] += weight * v.at(first + j, 0, d);
+        }
+        for (double x : out)
+          expected.push_back(sum == 0 ? 0 : x / sum);
+      }
+    expectNear(o, expected);
+  }
+}
+
 TEST_F(DecomposeTest, AttentionOfLargeScoresDoesNotOverflow) {
   Mask mask;
   Step step({2}, {2});

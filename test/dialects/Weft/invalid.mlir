@@ -283,7 +283,7 @@ func.func @f(%c: tensor<?x2x8x4xf32>, %x: tensor<?x2x8xf32>, %s: tensor<?xi32>) 
 
 func.func @f(%q: tensor<?x4x8xf32>, %p: tensor<?xi32>) {
   // expected-error @below {{needs context lengths exactly when there is a block table}}
-  %y = "weft.attention"(%q, %q, %q, %p, %p, %p, %p) <{scale = 1.0 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 0>}>
+  %y = "weft.attention"(%q, %q, %q, %p, %p, %p, %p) <{scale = 1.0 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 0, 0, 0>}>
       : (tensor<?x4x8xf32>, tensor<?x4x8xf32>, tensor<?x4x8xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) -> tensor<?x4x8xf32>
   return
 }
@@ -437,6 +437,46 @@ func.func @f(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8xf32>, %v: tensor<?x2x8xf32>
 func.func @f(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8xf32>, %v: tensor<?x2x8xf32>, %p: tensor<?xi32>, %i: tensor<?xi32>, %s: tensor<?xi32>) {
   // expected-error @below {{result must have the type of the query}}
   %y = weft.attention %q, %k, %v positions %p sequences %i, %s {scale = 1.0 : f32} : (tensor<?x4x8xf32>, tensor<?x2x8xf32>, tensor<?x2x8xf32>) -> tensor<?x4x8xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8xf32>, %v: tensor<?x2x8xf32>, %p: tensor<?xi32>, %i: tensor<?xi32>, %s: tensor<?xi32>, %b: tensor<?x3x?xf32>) {
+  // expected-error @below {{has a bias of 3 heads, expected 1 or 4}}
+  %y = weft.attention %q, %k, %v positions %p sequences %i, %s bias %b {scale = 1.0 : f32} : (tensor<?x4x8xf32>, tensor<?x2x8xf32>, tensor<?x2x8xf32>, tensor<?x3x?xf32>) -> tensor<?x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<?x2x8xf32>, %v: tensor<?x2x8xf32>, %p: tensor<?xi32>, %i: tensor<?xi32>, %s: tensor<?xi32>, %b: tensor<2x1x?xf32>) {
+  // expected-error @below {{number of rows of the bias is 2, expected 3}}
+  %y = weft.attention %q, %k, %v positions %p sequences %i, %s bias %b {scale = 1.0 : f32} : (tensor<3x4x8xf32>, tensor<?x2x8xf32>, tensor<?x2x8xf32>, tensor<2x1x?xf32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8xf32>, %v: tensor<?x2x8xf32>, %p: tensor<?xi32>, %i: tensor<?xi32>, %s: tensor<3xi32>, %ks: tensor<2xi32>) {
+  // expected-error @below {{number of key starts is 2, expected 3}}
+  %y = weft.attention %q, %k, %v positions %p sequences %i, %s keys %ks {scale = 1.0 : f32} : (tensor<?x4x8xf32>, tensor<?x2x8xf32>, tensor<?x2x8xf32>) -> tensor<?x4x8xf32> indices(tensor<?xi32>, tensor<?xi32>, tensor<3xi32>, tensor<2xi32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8x4xf32>, %v: tensor<?x2x4x8xf32>, %p: tensor<?xi32>, %t: tensor<?x?xi32>) {
+  // expected-error @below {{has key starts beside a block table, which says where keys are}}
+  %y = weft.attention %q, %k, %v positions %p sequences %p, %p context %p, %t keys %p {scale = 1.0 : f32} : (tensor<?x4x8xf32>, tensor<?x2x8x4xf32>, tensor<?x2x4x8xf32>) -> tensor<?x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8x4xf32>, %v: tensor<?x2x4x8xf32>, %p: tensor<?xi32>, %t: tensor<?x?xi32>, %b: tensor<?x1x?xf32>) {
+  // expected-error @below {{has a bias beside a block table, expected ragged keys}}
+  %y = weft.attention %q, %k, %v positions %p sequences %p, %p context %p, %t bias %b {scale = 1.0 : f32} : (tensor<?x4x8xf32>, tensor<?x2x8x4xf32>, tensor<?x2x4x8xf32>, tensor<?x1x?xf32>) -> tensor<?x4x8xf32>
   return
 }
 

@@ -86,6 +86,15 @@ func.func @paged_attention(%q: tensor<?x8x64xbf16>, %k: tensor<?x4x64xbf16>, %kc
   return %o, %k1, %v1 : tensor<?x8x64xbf16>, tensor<?x4x64x16xbf16>, tensor<?x4x16x64xbf16>
 }
 
+// CHECK-LABEL: func.func @biased_attention
+func.func @biased_attention(%q: tensor<?x8x64xf32>, %k: tensor<?x8x64xf32>, %p: tensor<?xi32>, %ids: tensor<?xi32>, %starts: tensor<?xi32>, %keys: tensor<?xi32>, %b: tensor<?x1x?xf32>)
+    -> tensor<?x8x64xf32> {
+  // CHECK: weft.attention %{{.*}}, %{{.*}}, %{{.*}} positions %{{.*}} sequences %{{.*}}, %{{.*}} keys %{{.*}} bias %{{.*}} {scale = 1.250000e-01 : f32} : (tensor<?x8x64xf32>, tensor<?x8x64xf32>, tensor<?x8x64xf32>, tensor<?x1x?xf32>) -> tensor<?x8x64xf32>
+  %o = weft.attention %q, %k, %k positions %p sequences %ids, %starts keys %keys bias %b {scale = 0.125 : f32}
+      : (tensor<?x8x64xf32>, tensor<?x8x64xf32>, tensor<?x8x64xf32>, tensor<?x1x?xf32>) -> tensor<?x8x64xf32>
+  return %o : tensor<?x8x64xf32>
+}
+
 // CHECK-LABEL: func.func @ragged_attention
 func.func @ragged_attention(%q: tensor<?x8x64xf32>, %k: tensor<?x8x64xf32>, %p: tensor<?xi32>, %ids: tensor<?xi32>, %starts: tensor<?xi32>)
     -> tensor<?x8x64xf32> {
