@@ -28,11 +28,20 @@ using namespace weft;
 
 static void buildInput(OpPassManager &, const CompileOptions &) {}
 
-/// The importer of checkpoints builds recomposed, specialised operations; what
-/// came in as operators of ONNX becomes loops. What is left is to remove what
-/// is unused or equal.
-static void buildGraph(OpPassManager &manager, const CompileOptions &) {
-  manager.addPass(graph::createLowerOnnx());
+/// The importer of checkpoints builds recomposed, specialised operations; in
+/// what came in as operators of ONNX they are recognised, and the rest becomes
+/// loops. What is left is to remove what is unused or equal.
+static void buildGraph(OpPassManager &manager, const CompileOptions &options) {
+  if (options.fuse) {
+    manager.addPass(graph::createSimplifyOnnx());
+    manager.addPass(graph::createRecomposeActivations());
+    manager.addPass(graph::createRecomposeNorms());
+    manager.addPass(graph::createRecomposeRope());
+    manager.addPass(graph::createRecomposeAttention());
+  }
+  graph::LowerOnnxOptions lowering;
+  lowering.loopsOnly = !options.fuse;
+  manager.addPass(graph::createLowerOnnx(lowering));
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 }

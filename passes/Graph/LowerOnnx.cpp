@@ -69,10 +69,11 @@ bool OnnxLowering::lowerStructure(Operation *op) {
 
 bool OnnxLowering::lower(Operation *op) {
   Location outer = std::exchange(loc, op->getLoc());
-  bool isLowered = lowerStructure(op) || lowerElementwise(op) ||
-                   lowerReduction(op) || lowerShape(op) || lowerPlaces(op) ||
-                   lowerProduct(op) || lowerNorm(op) || lowerWindow(op) ||
-                   lowerQuantization(op) || lowerAttention(op);
+  bool isLowered = (usesModelOps && lowerToModelOp(op)) || lowerStructure(op) ||
+                   lowerElementwise(op) || lowerReduction(op) ||
+                   lowerShape(op) || lowerPlaces(op) || lowerProduct(op) ||
+                   lowerNorm(op) || lowerWindow(op) || lowerQuantization(op) ||
+                   lowerAttention(op);
   if (!isLowered)
     op->emitOpError("cannot be computed in this form yet");
   loc = outer;
@@ -81,6 +82,10 @@ bool OnnxLowering::lower(Operation *op) {
 
 namespace {
 class LowerOnnx : public graph::impl::LowerOnnxBase<LowerOnnx> {
+public:
+  using LowerOnnxBase::LowerOnnxBase;
+
+private:
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal() && failed(lower(function)))
@@ -112,7 +117,7 @@ class LowerOnnx : public graph::impl::LowerOnnxBase<LowerOnnx> {
       return success();
     onnx::SymbolicValues symbolic;
     OpBuilder builder(&getContext());
-    OnnxLowering lowering(builder, symbolic);
+    OnnxLowering lowering(builder, symbolic, /*usesModelOps=*/!loopsOnly);
     UnitAttr mark = builder.getUnitAttr();
     // New arguments stand behind the old ones until nothing reads these.
     unsigned count = block.getNumArguments();

@@ -84,17 +84,38 @@ bool isUnsigned(Type tensor);
 /// Lowers the operators of one function.
 class OnnxLowering {
 public:
-  OnnxLowering(OpBuilder &builder, const onnx::SymbolicValues &symbolic)
-      : builder(builder), symbolic(symbolic), loc(builder.getUnknownLoc()) {}
+  OnnxLowering(OpBuilder &builder, const onnx::SymbolicValues &symbolic,
+               bool usesModelOps)
+      : builder(builder), symbolic(symbolic), usesModelOps(usesModelOps),
+        loc(builder.getUnknownLoc()) {}
 
   OpBuilder &builder;
   const onnx::SymbolicValues &symbolic;
-  Location loc; ///< Of the operator that is being lowered.
+  bool usesModelOps; ///< Operators become model operations where these exist.
+  Location loc;      ///< Of the operator that is being lowered.
 
   /// What an operator's value has become. Values that are known are made where
   /// they are first asked for.
   Value get(Value value);
   void set(Value value, Value lowered) { lowerings[value] = lowered; }
+
+  /// What an operator's value has become as the rows `[rows, ...]` of a model
+  /// operation: all dimensions but the last `trailing` ones are joined, and
+  /// these are numbers. Null if the value has no such form.
+  Value getRows(Value value, size_t trailing = 1);
+  /// Says that a value has become such rows. Its own shape is made where it is
+  /// asked for.
+  void setRows(Value value, Value rows) { rowsOf[value] = rows; }
+  /// The rows that a value has become or was asked for as; null if there are
+  /// none.
+  Value findRows(Value value) const { return rowsOf.lookup(value); }
+  /// The same rows with columns as heads, [rows, heads, size].
+  Value getHeads(Value value, int64_t heads);
+  /// Rows [rows, columns] as [rows, heads, size].
+  Value splitColumns(Value rows, int64_t heads);
+  /// Says that `to` has the elements of `from` in another shape; false if that
+  /// is no matter of rows.
+  bool shareRows(Value from, Value to);
 
   /// A size as an index: a constant or weft.size.
   Value size(const Polynomial &size);
@@ -102,6 +123,7 @@ public:
   static RankedTensorType getType(llvm::ArrayRef<Polynomial> shape,
                                   Type element);
   Value makeEmpty(llvm::ArrayRef<Polynomial> shape, Type element);
+  Value index(int64_t value);
   /// A tensor of one number.
   Value makeScalar(Type element, double value);
 
@@ -141,6 +163,12 @@ public:
 private:
   Value makeKnown(Value value, const onnx::SymbolicValues::Elements &elements);
 
+  Value reshapeTrailing(Value rows, llvm::ArrayRef<int64_t> trailing);
+  Value expandRows(Value rows, llvm::ArrayRef<Polynomial> shape);
+
+  // Model operations; false if there is none for the operator in its form.
+  bool lowerToModelOp(Operation *op);
+
   // One function for each family; false if the operator is of another.
   bool lowerStructure(Operation *op);
   bool lowerElementwise(Operation *op);
@@ -153,7 +181,7 @@ private:
   bool lowerQuantization(Operation *op);
   bool lowerAttention(Operation *op);
 
-  llvm::DenseMap<Value, Value> lowerings;
+  llvm::DenseMap<Value, Value> lowerings, rowsOf;
 };
 
 /// Sizes of an operator's value.

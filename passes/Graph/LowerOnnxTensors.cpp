@@ -10,7 +10,9 @@ using namespace weft::graph;
 
 Value OnnxLowering::get(Value value) {
   Value &lowered = lowerings[value];
-  if (!lowered) {
+  if (Value rows = lowered ? Value() : rowsOf.lookup(value)) {
+    lowered = expandRows(rows, shapeOf(value));
+  } else if (!lowered) {
     const onnx::SymbolicValues::Elements *elements = symbolic.get(value);
     assert(elements && "operands are lowered before");
     lowered = makeKnown(value, *elements);
@@ -74,6 +76,10 @@ Value OnnxLowering::makeEmpty(ArrayRef<Polynomial> shape, Type element) {
       dynamic.push_back(size(extent));
   return tensor::EmptyOp::create(builder, loc, getType(shape, element),
                                  dynamic);
+}
+
+Value OnnxLowering::index(int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
 }
 
 Value OnnxLowering::makeScalar(Type element, double value) {

@@ -29,10 +29,117 @@ def DecomposeModelOps : Pass<"weft-decompose-model-ops"> {
   ];
 }
 
-def LowerOnnx : Pass<"weft-lower-onnx", "::mlir::ModuleOp"> {
-  let summary = "turns operators of ONNX into loops over elements";
+def SimplifyOnnx : Pass<"weft-simplify-onnx", "::mlir::ModuleOp"> {
+  let summary = "removes operators of ONNX that change nothing";
   let description = [{
-    Every operation of the dialect `onnx` becomes a few `linalg.generic` that
+    `Identity`, a `Cast` to the type that its input has, an `Expand` or `Reshape`
+    to its own shape and a `Dropout` outside of training are their input; a
+    `Transpose` of a `Transpose` is one.
+
+    Stands before the passes that recognise operations: exporters leave such
+    operators between others.
+
+    Conditions: none.
+
+    Remarks: none.
+  }];
+  let dependentDialects = ["::weft::onnx::OnnxDialect"];
+}
+
+def RecomposeActivations : Pass<"weft-recompose-activations", "::mlir::ModuleOp"> {
+  let summary = "recognises activation functions in operators of ONNX";
+  let description = [{
+    `x * sigmoid(a x)` and `x / (1 + exp(-x))` become `Swish`,
+    `x / 2 (1 + erf(x / sqrt(2)))` and the form with tanh become `Gelu`, in
+    whatever order their factors are multiplied.
+
+    Stands before `weft-lower-onnx`, which makes an activation or a gated one of
+    them.
+
+    Conditions: constants have the values of the formula, up to what 16 bits can
+    say. Operators in between that something else reads, too, stay for that
+    reader.
+
+    Remarks: what was recognised.
+  }];
+  let dependentDialects = ["::weft::onnx::OnnxDialect"];
+}
+
+def RecomposeNorms : Pass<"weft-recompose-norms", "::mlir::ModuleOp"> {
+  let summary = "recognises norms in operators of ONNX";
+  let description = [{
+    `weight * x / sqrt(mean(x^2) + epsilon)` becomes `RMSNormalization`, and
+    `weight * (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) + bias` becomes
+    `LayerNormalization`: squares as `Pow` or `Mul`, the root as `Sqrt`,
+    `Reciprocal` and `Div` or as `Pow`, between conversions to f32 and back.
+
+    Stands before `weft-lower-onnx`, which makes `weft.rms_norm` and
+    `weft.layer_norm` of them.
+
+    Conditions: the mean is over the last dimension, the weight is a vector of its
+    size, epsilon is a positive number, and the arithmetic is in f32. Operators
+    in between that something else reads, too, stay for that reader.
+
+    Remarks: what was recognised; a norm that is computed in another type.
+  }];
+  let dependentDialects = ["::weft::onnx::OnnxDialect"];
+}
+
+def RecomposeRope : Pass<"weft-recompose-rope", "::mlir::ModuleOp"> {
+  let summary = "recognises rotary embeddings in operators of ONNX";
+  let description = [{
+    `x * cos + concat(-second half of x, first half of x) * sin` becomes
+    `RotaryEmbedding`, with one half of the tables, also where only the first
+    part of each head is rotated and the rest put behind it again. Heads are
+    those of `[batch, length, heads * size]`: the transpose that was before the
+    rotation comes behind it.
+
+    Stands before `weft-recompose-attention`, which takes the transpose away, and
+    `weft-lower-onnx`, which makes `weft.rope` of it.
+
+    Conditions: the tables are `[batch, length, size]` with a dimension for heads,
+    and computed on single elements from something that is there twice
+    (`Concat(f, f)`), so that their halves are the same.
+
+    Remarks: what was recognised; a rotation whose tables are of another form.
+  }];
+  let dependentDialects = ["::weft::onnx::OnnxDialect"];
+}
+
+def RecomposeAttention : Pass<"weft-recompose-attention", "::mlir::ModuleOp"> {
+  let summary = "recognises attention in operators of ONNX";
+  let description = [{
+    `MatMul(Softmax(MatMul(query, key) * scale + mask), value)` becomes
+    `Attention`: scales before, behind or on both sides of the product, a soft
+    cap, masks that are added or chosen by `Where`, a 0 in the place of what is
+    not a number. Key heads that are repeated for their query heads
+    (`Expand`, `Tile`) are not any more, keys and values behind those of the past
+    (`Concat`) become inputs of the operator, and heads are those of
+    `[batch, length, heads * size]`, so that the transposes around go.
+
+    Stands before `weft-lower-onnx`, which makes `weft.attention` of it: nothing
+    materialises the scores.
+
+    Conditions: products have four dimensions, heads and their sizes are numbers.
+    A mask keeps its numbers. Where it is -infinity for a whole row, the result is
+    0, as the operator says, and not NaN.
+
+    Remarks: for each product of a softmax, that it became one, or why not.
+  }];
+  let dependentDialects = ["::weft::onnx::OnnxDialect"];
+}
+
+def LowerOnnx : Pass<"weft-lower-onnx", "::mlir::ModuleOp"> {
+  let summary = "turns operators of ONNX into model operations and loops";
+  let description = [{
+    An operator that a model operation computes becomes that one: a product with a
+    matrix of the file is `weft.linear` (transposes of the matrix and a bias are
+    part of it), a `Gather` of rows of a table `weft.embed`, norms and activations
+    those of the dialect `weft`, sums of their results `arith.addf`. They work on
+    rows, all leading dimensions joined; the shape that the graph gives a value is
+    made only where loops read it.
+
+    Every other operation of the dialect `onnx` becomes a few `linalg.generic` that
     compute what the standard says it means; integer tensors whose elements are
     known as polynomials over the symbols (shape arithmetic) become numbers, and
     what only they needed is gone. Names of sizes leave the types: a size that no
@@ -47,6 +154,11 @@ def LowerOnnx : Pass<"weft-lower-onnx", "::mlir::ModuleOp"> {
 
     Remarks: none.
   }];
+  let options = [
+    Option<"loopsOnly", "loops-only", "bool", "false",
+           "Loops for everything: the reference that model operations are "
+           "compared with">
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",

@@ -1,4 +1,4 @@
-// RUN: weft-opt %s --weft-lower-onnx --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: weft-opt %s --weft-lower-onnx=loops-only --split-input-file --verify-diagnostics | FileCheck %s
 
 // An operator becomes loops over elements; the names of sizes leave the types. // DOC
 
