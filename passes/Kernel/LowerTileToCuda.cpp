@@ -2,6 +2,7 @@
 
 #include "passes/Kernel/LowerTileToCuda.h"
 #include "passes/Kernel/CpuLevel.h"
+#include "passes/Kernel/LowerTileKernels.h"
 #include "passes/Kernel/Passes.h"
 
 namespace weft::kernel {
@@ -44,14 +45,8 @@ namespace {
 struct LowerTileToCuda
     : public kernel::impl::LowerTileToCudaBase<LowerTileToCuda> {
   void runOnOperation() override {
-    for (auto program :
-         llvm::make_early_inc_range(getOperation().getOps<ProgramOp>())) {
-      ImplicitLocOpBuilder b(program.getLoc(), program);
-      b.setInsertionPointAfter(program);
-      for (auto kernel : program.getBody().getOps<KernelOp>())
-        if (failed(lowerKernel(b, kernel)))
-          return signalPassFailure();
-    }
+    if (failed(lowerKernels(getOperation(), lowerKernel)))
+      signalPassFailure();
   }
 };
 } // namespace

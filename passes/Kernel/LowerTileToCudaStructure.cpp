@@ -1,5 +1,6 @@
 //===- LowerTileToCudaStructure.cpp - Kernels, loops, order of accesses ---===//
 
+#include "passes/Kernel/LowerTileKernels.h"
 #include "passes/Kernel/LowerTileToCuda.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -277,15 +278,9 @@ LogicalResult CudaTileEmitter::emitBlock(Block &block) {
   return success();
 }
 
-static bool isNumber(Type type) { return type.isIntOrIndexOrFloat(); }
-
 LogicalResult CudaTileEmitter::emitOp(Operation *op) {
-  for (Type type : op->getResultTypes())
-    if (auto tile = dyn_cast<RankedTensorType>(type))
-      if (tile.getRank() == 0 || tile.getRank() > 3 ||
-          (tile.getRank() == 3 && !isa<LoadOp>(op)))
-        return op->emitError("cannot lower a tile of type ")
-               << type << "; expected one or two dimensions";
+  if (failed(checkTileRanks(op)))
+    return failure();
   if (isOnWarpTiles(op))
     return emitOnWarpTiles(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
@@ -331,9 +326,8 @@ LogicalResult CudaTileEmitter::emitOp(Operation *op) {
       .Case([&](SliceOp slice) { return emitSlice(slice), success(); })
       .Case([&](JoinOp join) { return emitJoin(join), success(); })
       .Case([&](scf::ForOp loop) -> LogicalResult {
-        if (loop.getUnsignedCmp())
-          return loop.emitError(
-              "cannot lower a loop with unsigned bounds in a kernel");
+        if (failed(checkSigned(loop)))
+          return failure();
         return emitLoop(loop, loop.getLowerBound(), loop.getUpperBound(),
                         loop.getStep(), loop.getInitArgs(), *loop.getBody());
       })
@@ -341,16 +335,10 @@ LogicalResult CudaTileEmitter::emitOp(Operation *op) {
       .Case([&](scf::WhileOp loop) { return emitWhile(loop); })
       .Case([&](arith::ConstantOp constant) { return emitConstant(constant); })
       .Default([&](Operation *other) -> LogicalResult {
-        bool numbers = llvm::all_of(other->getOperandTypes(), isNumber) &&
-                       llvm::all_of(other->getResultTypes(), isNumber);
-        if (isa<arith::ArithDialect, math::MathDialect>(other->getDialect()) &&
-            other->getNumRegions() == 0 &&
-            (numbers || other->hasTrait<OpTrait::Elementwise>()))
+        if (isArithmetic(other) &&
+            (isOnNumbers(other) || other->hasTrait<OpTrait::Elementwise>()))
           return emitElementwise(other);
-        return other->emitError("cannot lower '")
-               << other->getName()
-               << "' in a kernel; expected tile, arith and math operations, "
-                  "memref.load, scf.for, scf.if or scf.while";
+        return rejectOperation(other, "memref.load");
       });
 }
 

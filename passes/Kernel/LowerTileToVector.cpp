@@ -2,6 +2,7 @@
 
 #include "passes/Kernel/LowerTileToVector.h"
 #include "passes/Kernel/CudaArch.h"
+#include "passes/Kernel/LowerTileKernels.h"
 #include "passes/Kernel/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -58,14 +59,8 @@ namespace {
 struct LowerTileToVector
     : public kernel::impl::LowerTileToVectorBase<LowerTileToVector> {
   void runOnOperation() override {
-    for (auto program :
-         llvm::make_early_inc_range(getOperation().getOps<ProgramOp>())) {
-      ImplicitLocOpBuilder b(program.getLoc(), program);
-      b.setInsertionPointAfter(program);
-      for (auto kernel : program.getBody().getOps<KernelOp>())
-        if (failed(lowerKernel(b, kernel)))
-          return signalPassFailure();
-    }
+    if (failed(lowerKernels(getOperation(), lowerKernel)))
+      signalPassFailure();
   }
 };
 } // namespace

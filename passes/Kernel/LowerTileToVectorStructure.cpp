@@ -1,5 +1,6 @@
 //===- LowerTileToVectorStructure.cpp - Blocks, loops, values -------------===//
 
+#include "passes/Kernel/LowerTileKernels.h"
 #include "passes/Kernel/LowerTileToVector.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -162,15 +163,9 @@ LogicalResult TileEmitter::emitBlock(Block &block) {
   return success();
 }
 
-static bool isScalar(Type type) { return type.isIntOrIndexOrFloat(); }
-
 LogicalResult TileEmitter::emitOp(Operation *op) {
-  for (Type type : op->getResultTypes())
-    if (auto tile = dyn_cast<RankedTensorType>(type))
-      if (tile.getRank() == 0 || tile.getRank() > 3 ||
-          (tile.getRank() == 3 && !isa<LoadOp>(op)))
-        return op->emitError("cannot lower a tile of type ")
-               << type << "; expected one or two dimensions";
+  if (failed(checkTileRanks(op)))
+    return failure();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](ScratchOp scratch) { return emitScratch(scratch), success(); })
       .Case([&](LoadOp load) { return emitLoad(load); })
@@ -199,19 +194,13 @@ LogicalResult TileEmitter::emitOp(Operation *op) {
       .Case([&](scf::WhileOp loop) { return emitWhile(loop); })
       .Case([&](arith::ConstantOp constant) { return emitConstant(constant); })
       .Default([&](Operation *other) -> LogicalResult {
-        bool number = llvm::all_of(other->getOperandTypes(), isScalar) &&
-                      llvm::all_of(other->getResultTypes(), isScalar);
-        if (isa<arith::ArithDialect, math::MathDialect>(other->getDialect()) &&
-            other->getNumRegions() == 0) {
-          if (number)
+        if (isArithmetic(other)) {
+          if (isOnNumbers(other))
             return emitScalar(other);
           if (other->hasTrait<OpTrait::Elementwise>())
             return emitElementwise(other);
         }
-        return other->emitError("cannot lower '")
-               << other->getName()
-               << "' in a kernel; expected tile, arith and math operations, "
-                  "memref.load, memref.store, scf.for, scf.if or scf.while";
+        return rejectOperation(other, "memref.load, memref.store");
       });
 }
 
@@ -237,8 +226,8 @@ LogicalResult TileEmitter::emitLoop(Operation *op, Value lower, Value upper,
 }
 
 LogicalResult TileEmitter::emitFor(scf::ForOp op) {
-  if (op.getUnsignedCmp())
-    return op.emitError("cannot lower a loop with unsigned bounds in a kernel");
+  if (failed(checkSigned(op)))
+    return failure();
   return emitLoop(op, op.getLowerBound(), op.getUpperBound(), op.getStep(),
                   op.getInitArgs(), *op.getBody());
 }
