@@ -3,10 +3,22 @@
 #include "runtime/Llm/Tokenizer/ComponentJson.h"
 
 #include "runtime/Llm/Tokenizer/RegexSyntax.h"
+#include "runtime/Llm/Tokenizer/Unicode.h"
 
 namespace weft::rt {
 
 namespace {
+
+/// A string of exactly one character.
+char32_t readCharacter(JsonReader &reader, const char *key) {
+  std::string text = reader.string(key);
+  if (text.empty() || utf8Length(text[0]) != text.size()) {
+    reader.reject(key, "one character is expected");
+    return U' ';
+  }
+  size_t at = 0;
+  return nextChar(text, at);
+}
 
 /// {"String": "..."} or {"Regex": "..."}, as text and as a regex.
 struct Pattern {
@@ -135,7 +147,7 @@ struct Metaspace {
 Metaspace readMetaspace(JsonReader &reader) {
   using Prepend = MetaspacePreTokenizer::Prepend;
   Metaspace result;
-  result.replacement = reader.character("replacement");
+  result.replacement = readCharacter(reader, "replacement");
   reader.skip("str_rep");
   auto scheme = reader.optString("prepend_scheme");
   if (scheme && *scheme == "first")
@@ -203,7 +215,8 @@ void readPreTokenizer(JsonReader &reader, const std::string &type,
                                                 SplitBehavior::Isolated));
   } else if (type == "CharDelimiterSplit") {
     add(std::make_unique<CharSplitPreTokenizer>(
-        CharClass::One, SplitBehavior::Removed, reader.character("delimiter")));
+        CharClass::One, SplitBehavior::Removed,
+        readCharacter(reader, "delimiter")));
   } else if (type == "FixedLength") {
     add(std::make_unique<FixedLengthPreTokenizer>(static_cast<size_t>(
         reader.optInteger("length", 1, INT32_MAX).value_or(5))));
@@ -277,7 +290,7 @@ void readDecoder(JsonReader &reader, const std::string &type, Status &error,
       reader.reject("pattern", "only a String that is not empty is supported "
                                "behind ByteFallback, ByteLevel or Fuse");
   } else if (type == "Strip") {
-    char32_t content = reader.character("content");
+    char32_t content = readCharacter(reader, "content");
     auto start = static_cast<size_t>(reader.integer("start", 0, INT32_MAX));
     auto stop = static_cast<size_t>(reader.integer("stop", 0, INT32_MAX));
     if (flow == Flow::Characters)

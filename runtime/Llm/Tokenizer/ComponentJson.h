@@ -8,7 +8,7 @@
 #ifndef WEFT_RUNTIME_LLM_TOKENIZER_COMPONENTJSON_H
 #define WEFT_RUNTIME_LLM_TOKENIZER_COMPONENTJSON_H
 
-#include "runtime/Llm/Tokenizer/JsonReader.h"
+#include "runtime/Format/JsonReader.h"
 #include "runtime/Llm/Tokenizer/TokenizerParts.h"
 
 #include <functional>

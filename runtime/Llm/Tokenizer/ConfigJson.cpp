@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/Llm/Tokenizer/JsonReader.h"
+#include "runtime/Format/JsonReader.h"
 #include "runtime/Llm/Tokenizer/TokenizerParts.h"
 
 #include <charconv>
@@ -37,7 +37,7 @@ void readTokens(JsonReader &reader, TokenizerConfig &config) {
 
 /// Runs read(reader, error) on the object in `text`.
 template <typename Read> Status withReader(std::string_view text, Read read) {
-  Result<Json> json = parseTokenizerJson(text);
+  Result<Json> json = parseJson(text);
   if (!json)
     return json.getStatus();
   Status error;

@@ -3,7 +3,7 @@
 #ifndef WEFT_RUNTIME_LLM_TOKENIZER_MODELJSON_H
 #define WEFT_RUNTIME_LLM_TOKENIZER_MODELJSON_H
 
-#include "runtime/Llm/Tokenizer/JsonReader.h"
+#include "runtime/Format/JsonReader.h"
 #include "runtime/Llm/Tokenizer/Model.h"
 
 namespace weft::rt {

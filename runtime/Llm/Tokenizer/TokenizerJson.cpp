@@ -55,7 +55,9 @@ std::vector<AddedToken> readAddedTokens(JsonReader &owner,
 
 Result<std::unique_ptr<TokenizerParts>>
 loadTokenizerJson(std::string_view text) {
-  Result<Json> json = parseTokenizerJson(text);
+  // Room for the largest vocabularies and for steps within steps.
+  Result<Json> json =
+      parseJson(text, {.maxDepth = 256, .maxValues = 16'000'000});
   if (!json)
     return json.getStatus();
   Status error;

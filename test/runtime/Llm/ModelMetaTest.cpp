@@ -65,7 +65,8 @@ TEST(ModelMetaTest, ErrorsNameTheKey) {
   EXPECT_THAT(errorOf(R"("layers": 18446744073709551615)"),
               HasSubstr("layers"));
   EXPECT_THAT(errorOf(R"("eos_token_ids": 2)"), HasSubstr("eos_token_ids"));
-  EXPECT_THAT(errorOf(R"("eos_token_ids": [-1])"), HasSubstr("eos_token_ids"));
+  EXPECT_THAT(errorOf(R"("eos_token_ids": [2, -1])"),
+              HasSubstr("eos_token_ids[1] is -1"));
   EXPECT_THAT(errorOf(R"("add_bos": true)"), HasSubstr("bos_token_id"));
   EXPECT_THAT(errorOf(R"("generation": [])"), HasSubstr("generation"));
   EXPECT_THAT(errorOf(R"("generation": {"top_p": 3, "do_sample": true})"),

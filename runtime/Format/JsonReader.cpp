@@ -1,15 +1,8 @@
-//===- JsonReader.cpp - Strict reading of JSON objects --------------------===//
+//===- JsonReader.cpp - Typed members of JSON objects ---------------------===//
 
-#include "runtime/Llm/Tokenizer/JsonReader.h"
-
-#include "runtime/Format/Json.h"
-#include "runtime/Llm/Tokenizer/Unicode.h"
+#include "runtime/Format/JsonReader.h"
 
 namespace weft::rt {
-
-Result<Json> parseTokenizerJson(std::string_view text) {
-  return parseJson(text, {.maxDepth = 256, .maxValues = 16'000'000});
-}
 
 std::string describeJson(const Json &value) {
   if (value.is_object())
@@ -85,20 +78,31 @@ bool JsonReader::boolean(const char *key) {
   return result.value_or(false);
 }
 
+static std::optional<int64_t> toInteger(const Json &value, int64_t min,
+                                        int64_t max) {
+  if (!value.is_number_integer() ||
+      (value.is_number_unsigned() &&
+       value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)))
+    return std::nullopt;
+  auto result = value.get<int64_t>();
+  if (result < min || result > max)
+    return std::nullopt;
+  return result;
+}
+
+static std::string expectInteger(int64_t min, int64_t max) {
+  return "an integer from " + std::to_string(min) + " to " +
+         std::to_string(max) + " is expected";
+}
+
 std::optional<int64_t> JsonReader::optInteger(const char *key, int64_t min,
                                               int64_t max) {
   const Json *member = get(key);
   if (!member)
     return std::nullopt;
-  bool fits = member->is_number_integer() &&
-              !(member->is_number_unsigned() &&
-                member->get<uint64_t>() > static_cast<uint64_t>(INT64_MAX));
-  int64_t result = fits ? member->get<int64_t>() : 0;
-  if (!fits || result < min || result > max) {
-    reject(key, "an integer from " + std::to_string(min) + " to " +
-                    std::to_string(max) + " is expected");
-    return std::nullopt;
-  }
+  std::optional<int64_t> result = toInteger(*member, min, max);
+  if (!result)
+    reject(key, expectInteger(min, max));
   return result;
 }
 
@@ -109,14 +113,31 @@ int64_t JsonReader::integer(const char *key, int64_t min, int64_t max) {
   return result.value_or(min);
 }
 
-char32_t JsonReader::character(const char *key) {
-  std::string text = string(key);
-  if (text.empty() || utf8Length(text[0]) != text.size()) {
-    reject(key, "one character is expected");
-    return U' ';
+std::vector<int64_t> JsonReader::integers(const char *key, int64_t min,
+                                          int64_t max) {
+  std::vector<int64_t> result;
+  for (const Json &element : array(key)) {
+    std::optional<int64_t> value = toInteger(element, min, max);
+    if (!value) {
+      fail(Status::unsupported(
+          pathOf(key) + "[" + std::to_string(result.size()) + "] is " +
+          describeJson(element) + "; " + expectInteger(min, max)));
+      break;
+    }
+    result.push_back(*value);
   }
-  size_t at = 0;
-  return nextChar(text, at);
+  return result;
+}
+
+std::optional<double> JsonReader::optNumber(const char *key) {
+  const Json *member = get(key);
+  if (!member)
+    return std::nullopt;
+  if (!member->is_number()) {
+    reject(key, "a number is expected");
+    return std::nullopt;
+  }
+  return member->get<double>();
 }
 
 const Json &JsonReader::array(const char *key) {

@@ -1,30 +1,26 @@
-//===- JsonReader.h - Strict reading of JSON objects ----------------------===//
+//===- JsonReader.h - Typed members of JSON objects -----------------------===//
 //
-// Tokenizer files must be understood whole: every key of an object is asked
-// for, and one that nobody asked for is an error that names it. The first
-// error is kept and stops nothing, so that readers need no checks in between.
+// The first error is kept and stops nothing, so that users need no checks in
+// between. Files that must be understood whole end with `finish`: every key of
+// an object is asked for, and one that nobody asked for is an error that names
+// it.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_RUNTIME_LLM_TOKENIZER_JSONREADER_H
-#define WEFT_RUNTIME_LLM_TOKENIZER_JSONREADER_H
+#ifndef WEFT_RUNTIME_FORMAT_JSONREADER_H
+#define WEFT_RUNTIME_FORMAT_JSONREADER_H
 
-#include "runtime/Format/Status.h"
-
-#include <nlohmann/json.hpp>
+#include "runtime/Format/Json.h"
 
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace weft::rt {
 
 using Json = nlohmann::json;
-
-/// Parses the text of a tokenizer file as parseJson does, with room for the
-/// largest vocabularies and for steps within steps.
-Result<Json> parseTokenizerJson(std::string_view text);
 
 /// The value as text for messages, shortened.
 std::string describeJson(const Json &value);
@@ -52,8 +48,9 @@ public:
   }
   std::optional<int64_t> optInteger(const char *key, int64_t min, int64_t max);
   int64_t integer(const char *key, int64_t min, int64_t max);
-  /// A string of exactly one character.
-  char32_t character(const char *key);
+  /// The elements of an array of integers; none when it is absent.
+  std::vector<int64_t> integers(const char *key, int64_t min, int64_t max);
+  std::optional<double> optNumber(const char *key);
   /// An array; empty when it is absent or something else (which is an error).
   const Json &array(const char *key);
 
@@ -73,4 +70,4 @@ private:
 
 } // namespace weft::rt
 
-#endif // WEFT_RUNTIME_LLM_TOKENIZER_JSONREADER_H
+#endif // WEFT_RUNTIME_FORMAT_JSONREADER_H
