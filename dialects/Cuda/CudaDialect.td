@@ -24,7 +24,7 @@ def Cuda_Dialect : Dialect {
     An `scf.for` with the attribute `cuda.unroll` is unrolled: fully as a unit
     attribute, by a factor as an integer.
 
-    Two blocks of a cluster, each with a ring of one slot:
+    Two blocks of a cluster, each with a ring of one slot, add up what they read:
 
     ```mlir
     cuda.kernel @ring arch "sm_90a" threads 64 shared 4096
@@ -34,15 +34,16 @@ def Cuda_Dialect : Dialect {
       %one = arith.constant 1 : i32
       %bytes = arith.constant 512 : i32
       %slot = cuda.shared_memory at 0 : !cuda.ptr<bf16, shared>
+      %sums = cuda.shared_memory at 1024 : !cuda.ptr<f32, shared>
       %full = cuda.shared_memory at 2048 : !cuda.ptr<i64, shared>
       %thread = cuda.thread_index : i32
       %isFirst = arith.cmpi eq, %thread, %zero : i32
       scf.if %isFirst {
         cuda.mbarrier_init %full[%zero] count 1 : i32
-        cuda.mbarrier_init %full[%one] count 2 : i32
+        cuda.mbarrier_init %full[%one] count 64 : i32
         cuda.fence_mbarrier_init
       }
-      cuda.cluster_barrier
+      cuda.barrier
       cuda.launch_dependents
       cuda.wait_dependency
       %elected = cuda.elect
@@ -54,26 +55,28 @@ def Cuda_Dialect : Dialect {
       cuda.warp_barrier
       cuda.mbarrier_wait %full[%zero] parity %zero : i32
       %half = cuda.load %slot[%thread] : !cuda.ptr<bf16, shared>, i32 -> bf16
+      cuda.mbarrier_arrive %full[%one] : i32
       %x = arith.extf %half : bf16 to f32
       %power = cuda.exp2 %x : f32
       %pair = cuda.pack bf16 %power, %power
       %row = vector.from_elements %pair : vector<1xi32>
       cuda.store_matrix %row, %slot[%zero] : vector<1xi32>, !cuda.ptr<bf16, shared>, i32
       cuda.fence_async
-      cuda.barrier
+      cuda.store %power, %sums[%thread] : f32, !cuda.ptr<f32, shared>, i32
+      cuda.cluster_arrive
       %rank = cuda.cluster_rank : i32
-      %there = cuda.map_cluster %full rank %rank : !cuda.ptr<i64, shared>, i32 -> !cuda.ptr<i64, cluster>
-      scf.if %isFirst {
-        cuda.mbarrier_arrive_cluster %there[%one] : i32
-        cuda.mbarrier_arrive %full[%one] : i32
-      }
-      cuda.mbarrier_wait %full[%one] parity %zero {cluster} : i32
+      %other = arith.xori %rank, %one : i32
+      %there = cuda.map_cluster %sums rank %other : !cuda.ptr<f32, shared>, i32 -> !cuda.ptr<f32, cluster>
+      cuda.cluster_wait
+      %part = cuda.load %there[%thread] : !cuda.ptr<f32, cluster>, i32 -> f32
+      cuda.cluster_arrive
+      %sum = arith.addf %power, %part : f32
       cuda.fence device
       %blocks = cuda.block_count : i32
       %counts = cuda.offset %flags[%blocks] : !cuda.ptr<i32, global>, i32
       %before = cuda.atomic_add %one, %counts[%zero] {acquire_release} : i32, !cuda.ptr<i32, global>, i32 -> i32
       cuda.store_release %before, %counts[%one] : !cuda.ptr<i32, global>, i32
-      cuda.cluster_barrier
+      cuda.cluster_wait
       cuda.return
     }
     ```

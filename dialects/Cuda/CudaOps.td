@@ -114,8 +114,9 @@ def Cuda_SharedMemoryOp : Cuda_Op<"shared_memory", [Pure]> {
 def Cuda_MapClusterOp : Cuda_Op<"map_cluster", [Cuda_Hopper, Pure]> {
   let summary = "the same place in the shared memory of a block of the cluster";
   let description = [{
-    `mapa`. A block must not end while others may still access its memory: they
-    all end with a `cuda.cluster_barrier`.
+    `mapa`. A block must not end while others may still access its memory:
+    behind their last accesses all threads arrive at the barrier of the cluster,
+    and none ends before a `cuda.cluster_wait`.
   }];
   let arguments = (ins Cuda_SharedPtr:$pointer, I32:$rank);
   let results = (outs Cuda_ClusterPtr:$result);
@@ -218,8 +219,30 @@ def Cuda_WarpBarrierOp : Cuda_Op<"warp_barrier", [MemoryEffects<[MemRead, MemWri
   let assemblyFormat = "attr-dict";
 }
 
-def Cuda_ClusterBarrierOp : Cuda_Op<"cluster_barrier", [Cuda_Hopper, MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "waits for all threads of the cluster";
+def Cuda_ClusterArriveOp : Cuda_Op<"cluster_arrive", [Cuda_Hopper, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "arrives at the barrier of the cluster";
+  let description = [{
+    `barrier.cluster.arrive.release`: what the thread did before is known to all
+    threads of the cluster behind their `cuda.cluster_wait`. With `relaxed` it is
+    not, and the thread does not wait for its own stores. A phase of the barrier
+    is complete when every thread of the cluster has arrived or ended; a thread
+    waits between two arrivals. All threads of a warp execute it together.
+
+    ```mlir
+    cuda.cluster_arrive relaxed
+    cuda.cluster_wait
+    ```
+  }];
+  let arguments = (ins UnitAttr:$relaxed);
+  let assemblyFormat = "(`relaxed` $relaxed^)? attr-dict";
+}
+
+def Cuda_ClusterWaitOp : Cuda_Op<"cluster_wait", [Cuda_Hopper, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits for all threads of the cluster to arrive";
+  let description = [{
+    `barrier.cluster.wait.acquire`: for the phase that the thread's last
+    `cuda.cluster_arrive` was for. All threads of a warp execute it together.
+  }];
   let assemblyFormat = "attr-dict";
 }
 
@@ -344,20 +367,8 @@ def Cuda_MBarrierArriveOp : Cuda_Op<"mbarrier_arrive", [Cuda_Hopper, MemoryEffec
 
 def Cuda_MBarrierWaitOp : Cuda_Op<"mbarrier_wait", [Cuda_Hopper, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "waits until the phase of the given parity is complete";
-  let description = [{
-    With `cluster` what other blocks wrote before they arrived is visible.
-  }];
-  let arguments = (ins Cuda_MBarrier:$barrier, Cuda_Int:$index, I32:$parity,
-                       UnitAttr:$cluster);
+  let arguments = (ins Cuda_MBarrier:$barrier, Cuda_Int:$index, I32:$parity);
   let assemblyFormat = "$barrier `[` $index `]` `parity` $parity attr-dict `:` type($index)";
-}
-
-def Cuda_MBarrierArriveClusterOp : Cuda_Op<"mbarrier_arrive_cluster",
-    [Cuda_Hopper, MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "arrives at an mbarrier of another block of the cluster";
-  let description = "Releases the thread's memory accesses to the cluster.";
-  let arguments = (ins Cuda_ClusterMBarrier:$barrier, Cuda_Int:$index);
-  let assemblyFormat = "$barrier `[` $index `]` attr-dict `:` type($index)";
 }
 
 def Cuda_StoreAsyncOp : Cuda_Op<"store_async", [Cuda_Hopper, MemoryEffects<[MemWrite]>]> {

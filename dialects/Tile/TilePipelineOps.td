@@ -183,14 +183,36 @@ def Tile_AllGatherOp : Tile_Op<"all_gather", [MemoryEffects<[MemRead, MemWrite]>
   let hasVerifier = 1;
 }
 
+def Tile_ClusterBarrierOp : Tile_Op<"cluster_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits for a phase of the cluster's barrier, arrives for the next";
+  let description = [{
+    The blocks of a cluster have one barrier. Its phases count from 0; one is
+    complete when every role of every block has arrived. A role arrives for
+    phase 0 when it begins, and ends when the phase that it arrived for last is
+    complete, so all roles of all blocks pass the same phases, in their order.
+
+    `tile.share` of round r passes phases 2r (all blocks are through with the
+    sums of the round before) and 2r + 1 (the sums of this one can be read). A
+    role that does not share takes part with this operation, which orders no
+    memory for it. With one block it is nothing.
+
+    ```mlir
+    tile.cluster_barrier phase %n
+    ```
+  }];
+  let arguments = (ins Index:$phase);
+  let assemblyFormat = "`phase` $phase attr-dict";
+}
+
 def Tile_ShareOp : Tile_Op<"share", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "a block's columns of sums over all blocks of a work item";
   let description = [{
     The blocks of a cluster have cut a fold with merge `add` into parts; block r
     of n goes on with columns [r * C / n, (r + 1) * C / n) of each sum. A sum of
     one column, one number per row, is repeated in all columns of its result.
-    `round` counts the shares of a kernel from 0. With one block it is the tile
-    itself.
+    `round` counts the shares of a kernel from 0; the blocks meet at the phases
+    2 `round` and 2 `round` + 1 of their barrier (`tile.cluster_barrier`). With
+    one block it is the tile itself.
 
     ```mlir
     %part = tile.share %sum round %r : tensor<8x128xf32> -> tensor<8x64xf32>

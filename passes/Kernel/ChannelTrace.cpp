@@ -42,12 +42,12 @@ FailureOr<std::vector<ChannelEvent>> ChannelTracer::trace(RoleOp role) {
 bool ChannelTracer::hasEvents(Operation *op) {
   auto [entry, isNew] = eventful.try_emplace(op);
   if (isNew)
-    entry->second =
-        op->walk([](Operation *inner) {
-            return isa<ProduceOp, ConsumeOp, ShareOp, WaitDependencyOp>(inner)
-                       ? WalkResult::interrupt()
-                       : WalkResult::advance();
-          }).wasInterrupted();
+    entry->second = op->walk([](Operation *inner) {
+                        return isa<ProduceOp, ConsumeOp, ShareOp,
+                                   ClusterBarrierOp, WaitDependencyOp>(inner)
+                                   ? WalkResult::interrupt()
+                                   : WalkResult::advance();
+                      }).wasInterrupted();
   return entry->second;
 }
 
@@ -64,7 +64,15 @@ LogicalResult ChannelTracer::follow(Block &body) {
               return addEvent(consume, consume.getPiece());
             })
             .Case([&](ShareOp share) {
-              return addEvent(share, share.getRound());
+              if (failed(addEvent(share, share.getRound())))
+                return failure();
+              ChannelEvent &first = events.back();
+              first.number *= 2;
+              events.push_back({share, first.number + 1, {}});
+              return success();
+            })
+            .Case([&](ClusterBarrierOp barrier) {
+              return addEvent(barrier, barrier.getPhase());
             })
             .Case([&](WaitDependencyOp wait) {
               events.push_back({wait, 0, {}});

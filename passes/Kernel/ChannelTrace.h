@@ -25,11 +25,12 @@ struct CopyPlace {
   llvm::SmallVector<std::optional<int64_t>, 2> indices;
 };
 
-/// A `tile.produce`, `tile.consume`, `tile.share` or `tile.wait_dependency`
-/// that a role comes to.
+/// A `tile.produce`, `tile.consume`, `tile.cluster_barrier` or
+/// `tile.wait_dependency` that a role comes to, or one of the two phases of a
+/// `tile.share`.
 struct ChannelEvent {
   mlir::Operation *op;
-  int64_t number = 0;                     ///< Of the piece or the round.
+  int64_t number = 0;                     ///< Of the piece or the phase.
   llvm::SmallVector<CopyPlace, 2> copies; ///< Of a produce.
 };
 

@@ -23,7 +23,6 @@
 #include "passes/Kernel/StreamMemory.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 #include <array>
@@ -131,13 +130,6 @@ struct SlotPart {
   int64_t offset;
   mlir::Value slot; ///< i32.
   int64_t slotBytes;
-};
-
-/// Where the sums of a tile.share lie, see SumMemory.
-struct CudaShare {
-  llvm::SmallVector<mlir::Value> sums;
-  mlir::Value ready,
-      done; ///< mbarriers that all blocks of a cluster arrive at.
 };
 
 //===----------------------------------------------------------------------===//
@@ -293,7 +285,7 @@ private:
 
   // Sums over blocks.
   mlir::Value mapToCluster(mlir::Value pointer, mlir::Value rank);
-  void arriveAtBlocks(mlir::Value barrier);
+  void meetBlocks(bool relaxed = false);
   llvm::SmallVector<SumMemory> getSums(ShareOp op);
   void forSumElements(
       mlir::Value sum, const SumMemory &memory, mlir::Value columnWarp,
@@ -508,7 +500,8 @@ private:
   llvm::DenseMap<mlir::Value, CudaAccess> accesses;
   llvm::DenseMap<mlir::Value, CudaChannel> channels;
   llvm::DenseMap<mlir::Value, SlotPart> slotParts;
-  llvm::MapVector<mlir::Operation *, CudaShare> shares;
+  /// Where the sums of a tile.share lie, see SumMemory.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> sharedSums;
   LanePosition lanes;               ///< See lanePosition().
   std::optional<FlashMemory> flash; ///< Of the kernel's softmax fold.
   std::optional<FlashStart> flashStart;

@@ -24,7 +24,11 @@ LogicalResult CudaTileEmitter::emitAllGather(AllGatherOp op) {
   }
   if (clusterSize == 1)
     return success();
-  cuda::ClusterBarrierOp::create(b);
+  auto waitForBlocks = [&] {
+    cuda::ClusterArriveOp::create(b);
+    cuda::ClusterWaitOp::create(b);
+  };
+  waitForBlocks();
   Value rank = cuda::ClusterRankOp::create(b, b.getI32Type());
   // Each view begins in warps of its own: a load of another block's memory
   // takes long, and a thread with several would wait for one after another.
@@ -53,7 +57,7 @@ LogicalResult CudaTileEmitter::emitAllGather(AllGatherOp op) {
     }
     firstThread = (firstThread + llvm::alignTo(count, warpSize)) % threads;
   }
-  cuda::ClusterBarrierOp::create(b);
+  waitForBlocks();
   pending.clear();
   return success();
 }

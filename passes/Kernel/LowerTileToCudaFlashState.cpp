@@ -268,7 +268,8 @@ LogicalResult CudaTileEmitter::emitShareSoftmax(ShareSoftmaxOp op) {
   SmallVector<Value> blocks = {statePointer()};
   Value firstColumn = number(0);
   if (clusterSize > 1) {
-    cuda::ClusterBarrierOp::create(b);
+    meetBlocks();
+    cuda::ClusterWaitOp::create(b);
     firstColumn =
         mul(cuda::ClusterRankOp::create(b, b.getI32Type()), layout.columns);
     Value own = blocks.front();
@@ -289,6 +290,8 @@ LogicalResult CudaTileEmitter::emitShareSoftmax(ShareSoftmaxOp op) {
       warps.push_back(mergeSplits(blocks, warp, rowStart, column));
     registers.push_back(mergeWarps(warps));
   }
+  if (clusterSize > 1)
+    cuda::ClusterArriveOp::create(b);
   values[op.getResult()] = pack(op.getType(), registers);
   return success();
 }

@@ -3,12 +3,12 @@
 // The warps of a block add up what they have of a sum in shared memory, the
 // last step warp first: one after the other, or, if a block is alone and has
 // the memory, each leaves its own and who reads the sum adds up. Then every
-// block reads its columns of the sums of all, in the order of their ranks. Two
-// mbarriers in each block, which the warps of all blocks of the cluster arrive
-// at: `ready` says that the sums can be read, `done` that they have been. Every
-// warp arrives for itself: with one that arrives for its block, behind a
-// barrier of the block, the order would be the same, but tools that look for
-// races do not follow it.
+// block reads its columns of the sums of all, in the order of their ranks.
+//
+// The blocks of a cluster meet at its barrier twice in a round: when all have
+// read the sums of the round before, and when those of this one can be read.
+// Threads arrive as soon as they have done their part and wait when they need
+// that of the others; the first meeting has the whole round for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,14 +38,13 @@ Value CudaTileEmitter::mapToCluster(Value pointer, Value rank) {
       pointer, rank);
 }
 
-/// Arrives for the warp at the barriers of all blocks.
-void CudaTileEmitter::arriveAtBlocks(Value barrier) {
-  cuda::WarpBarrierOp::create(b);
-  Value lane = b.createOrFold<arith::AndIOp>(thread, number(31));
-  guarded(less(lane, number(clusterSize)), [&] {
-    cuda::MBarrierArriveClusterOp::create(b, mapToCluster(barrier, lane),
-                                          number(0));
-  });
+/// Waits until all threads of the cluster have arrived at its barrier, and
+/// arrives again: for the others to know what this one did, unless relaxed.
+void CudaTileEmitter::meetBlocks(bool relaxed) {
+  if (clusterSize == 1)
+    return;
+  cuda::ClusterWaitOp::create(b);
+  cuda::ClusterArriveOp::create(b, relaxed);
 }
 
 /// Calls `body` for each element that a lane has of a sum, with its place in
@@ -136,12 +135,11 @@ Value CudaTileEmitter::addBlocks(const SumMemory &memory, Value pointer,
   return pack(result, registers);
 }
 
-/// Every warp leaves what it has of the sums. Those that store last say so to
-/// the cluster; of a block that is alone all threads wait.
+/// Every warp leaves what it has of the sums; of a block that is alone all
+/// threads wait for each other.
 void CudaTileEmitter::storeSums(ShareOp op, ArrayRef<SumMemory> sums) {
   int64_t stepWarps =
       cast<StreamScheduleAttr>(kernel.getScheduleAttr()).getStepWarps();
-  const CudaShare &place = shares.at(op);
   Value columnWarp, stepWarp;
   std::tie(columnWarp, stepWarp) = warpPlace();
   bool isOneEach = sums.front().areas == stepWarps;
@@ -150,7 +148,7 @@ void CudaTileEmitter::storeSums(ShareOp op, ArrayRef<SumMemory> sums) {
     bool isFirst = s == turns - 1;
     guarded(isOneEach ? Value() : equal(stepWarp, number(s)), [&] {
       for (auto [sum, memory, pointer] :
-           llvm::zip_equal(op.getInputs(), sums, place.sums)) {
+           llvm::zip_equal(op.getInputs(), sums, sharedSums.at(op))) {
         Value area =
             isOneEach ? mul(stepWarp, memory.getAreaElements()) : number(0);
         // All are read before one is written, so that no read waits for
@@ -174,8 +172,6 @@ void CudaTileEmitter::storeSums(ShareOp op, ArrayRef<SumMemory> sums) {
         for (auto [at, element] : elements)
           cuda::StoreOp::create(b, element, pointer, at);
       }
-      if (s == 0 && clusterSize > 1)
-        arriveAtBlocks(place.ready);
     });
     if (s > 0 || clusterSize == 1)
       emitBarrier();
@@ -183,35 +179,24 @@ void CudaTileEmitter::storeSums(ShareOp op, ArrayRef<SumMemory> sums) {
 }
 
 LogicalResult CudaTileEmitter::emitShare(ShareOp op) {
-  const CudaShare &place = shares.at(op);
-  Value round = b.createOrFold<arith::IndexCastOp>(b.getI32Type(),
-                                                   values.at(op.getRound()));
-  Value parity = b.createOrFold<arith::AndIOp>(round, number(1));
   // All warps that read the sums of the last round are through with them.
-  if (clusterSize == 1) {
+  if (clusterSize == 1)
     emitBarrier();
-  } else {
-    Value isLater = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne,
-                                                  round, number(0));
-    guarded(isLater, [&] {
-      cuda::MBarrierWaitOp::create(
-          b, place.done, number(0),
-          b.createOrFold<arith::XOrIOp>(parity, number(1)), b.getUnitAttr());
-    });
-  }
+  else
+    cuda::ClusterWaitOp::create(b);
   SmallVector<SumMemory> sums = getSums(op);
   storeSums(op, sums);
   Value rank = number(0);
   if (clusterSize > 1) {
-    cuda::MBarrierWaitOp::create(b, place.ready, number(0), parity,
-                                 b.getUnitAttr());
+    cuda::ClusterArriveOp::create(b);
+    cuda::ClusterWaitOp::create(b);
     rank = cuda::ClusterRankOp::create(b, b.getI32Type());
   }
   for (auto [memory, pointer, result] :
-       llvm::zip_equal(sums, place.sums, op.getOutputs()))
+       llvm::zip_equal(sums, sharedSums.at(op), op.getOutputs()))
     values[result] = addBlocks(memory, pointer, rank,
                                cast<RankedTensorType>(result.getType()));
   if (clusterSize > 1)
-    arriveAtBlocks(place.done);
+    cuda::ClusterArriveOp::create(b);
   return success();
 }

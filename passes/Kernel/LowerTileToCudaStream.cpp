@@ -43,7 +43,6 @@ int64_t CudaTileEmitter::getPipelineBytes() {
         channel.getSlots() * slot + 2 * getBarrierBytes(channel.getSlots());
   });
   kernel.walk([&](ShareOp share) {
-    bytes += 2 * getBarrierBytes(1);
     for (const SumMemory &sum : getSums(share))
       bytes += sum.getBytes();
   });
@@ -78,11 +77,8 @@ LogicalResult CudaTileEmitter::emitChannel(ChannelOp op) {
     channel.empty = makeBarriers(channel.slots);
   }
   kernel.walk([&](ShareOp share) {
-    CudaShare &place = shares[share];
-    place.ready = makeBarriers(1);
-    place.done = makeBarriers(1);
     for (const SumMemory &sum : getSums(share)) {
-      place.sums.push_back(cuda::SharedMemoryOp::create(
+      sharedSums[share].push_back(cuda::SharedMemoryOp::create(
           b, sharedPointer(b.getF32Type()), pipelineBytes));
       pipelineBytes += sum.getBytes();
     }
@@ -101,21 +97,9 @@ LogicalResult CudaTileEmitter::emitChannel(ChannelOp op) {
       cuda::MBarrierInitOp::create(b, channel.full, slot, 1);
       cuda::MBarrierInitOp::create(b, channel.empty, slot, threads / 32);
     }
-    if (clusterSize > 1) {
-      auto schedule = cast<StreamScheduleAttr>(kernel.getScheduleAttr());
-      for (auto &[share, place] : shares) {
-        cuda::MBarrierInitOp::create(b, place.ready, number(0),
-                                     clusterSize * schedule.getColumnWarps());
-        cuda::MBarrierInitOp::create(b, place.done, number(0),
-                                     clusterSize * threads / 32);
-      }
-    }
     cuda::FenceMBarrierInitOp::create(b);
   });
-  if (clusterSize > 1)
-    cuda::ClusterBarrierOp::create(b);
-  else
-    cuda::BarrierOp::create(b, IntegerAttr(), IntegerAttr());
+  cuda::BarrierOp::create(b, IntegerAttr(), IntegerAttr());
   return success();
 }
 
@@ -265,7 +249,7 @@ LogicalResult CudaTileEmitter::emitProduce(ProduceOp op) {
   if (op.getPart() == ProducePart::All) {
     // The slot's last piece has been released: the phase before this one's.
     Value before = b.createOrFold<arith::XOrIOp>(parity, number(1));
-    cuda::MBarrierWaitOp::create(b, channel.empty, slot, before, UnitAttr());
+    cuda::MBarrierWaitOp::create(b, channel.empty, slot, before);
   }
   if (op.getPart() != ProducePart::Late) {
     guarded(equal(lane, number(0)), [&] {
@@ -320,7 +304,7 @@ LogicalResult CudaTileEmitter::emitConsume(ConsumeOp op) {
   if (isAsync)
     waitForAsyncPiece(channel);
   else
-    cuda::MBarrierWaitOp::create(b, channel.full, slot, parity, UnitAttr());
+    cuda::MBarrierWaitOp::create(b, channel.full, slot, parity);
   for (auto [number, part] : llvm::enumerate(op.getParts()))
     slotParts[part] = {channel.partOffsets[number], slot, channel.slotBytes};
   bind(op.getState(), lookup(op.getInit()));

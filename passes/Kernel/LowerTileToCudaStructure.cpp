@@ -100,6 +100,13 @@ LogicalResult CudaTileEmitter::emitKernel(StringRef name) {
   thread = cuda::ThreadIndexOp::create(b, b.getI32Type());
   Value item = cuda::BlockIndexOp::create(b, b.getIndexType());
   prologueEnd = item.getDefiningOp();
+  // From here on, but within exchanges, all threads have arrived at the barrier
+  // of the cluster and not waited for the others. What tile.all_gather reads it
+  // has read when the blocks go on, so that it waits at once.
+  bool isArriving =
+      clusterSize > 1 && !isa<CudaScheduleAttr>(kernel.getScheduleAttr());
+  if (isArriving)
+    cuda::ClusterArriveOp::create(b, /*relaxed=*/true);
   bool isWaiting =
       kernel.walk([](WaitDependencyOp) { return WalkResult::interrupt(); })
           .wasInterrupted();
@@ -121,10 +128,9 @@ LogicalResult CudaTileEmitter::emitKernel(StringRef name) {
   stagingOffset = scratchOffset + kernel.getScratchBytes();
   if (failed(emitBlock(kernel.getBlock())))
     return failure();
-  // No block may end while another one of the cluster reads its memory; what
-  // tile.all_gather reads it has read when the blocks go on.
-  if (clusterSize > 1 && !isa<CudaScheduleAttr>(kernel.getScheduleAttr()))
-    cuda::ClusterBarrierOp::create(b);
+  // No block may end while another one of the cluster reads its memory.
+  if (isArriving)
+    cuda::ClusterWaitOp::create(b);
   cuda::ReturnOp::create(b);
 
   int64_t shared = stagingOffset + stagingBytes;
@@ -301,6 +307,10 @@ LogicalResult CudaTileEmitter::emitOp(Operation *op) {
       .Case([&](ConsumeOp consume) { return emitConsume(consume); })
       .Case([&](ShareOp share) { return emitShare(share); })
       .Case([&](AllGatherOp gather) { return emitAllGather(gather); })
+      .Case([&](ClusterBarrierOp) {
+        meetBlocks(/*relaxed=*/true);
+        return success();
+      })
       .Case([&](ShareSoftmaxOp share) { return emitShareSoftmax(share); })
       .Case([&](StoreHeadsOp store) { return emitStoreHeads(store); })
       .Case([&](RotateOp rotate) { return emitRotate(rotate); })

@@ -118,7 +118,9 @@ def PipelineFolds : Pass<"weft-pipeline-folds", "::mlir::ModuleOp"> {
     In a `tile.kernel` whose schedule is a `#tile.stream_schedule` the operands
     of the fold's multiplications come through a `tile.channel`: a role `load`
     copies pieces of them, all tiles of the kernel in one stream, and a role
-    `math` does everything else. The blocks of a cluster divide the fold's range.
+    `math` does everything else. The blocks of a cluster divide the fold's range,
+    and `load` takes part in their barrier by `tile.cluster_barrier`, at pieces
+    where it does not wait for longer than for the next slot.
     The copies of constants of the first pieces stand before the wait for earlier
     kernels.
 
@@ -286,7 +288,8 @@ def VerifyChannels : Pass<"weft-verify-channels", "::mlir::ModuleOp"> {
       other numbers of rows early and late;
     * copies of what earlier kernels write before `tile.wait_dependency`, and
       roles without it;
-    * rounds of a `tile.share` that do not count from 0, or not in all blocks.
+    * phases of the cluster's barrier (`tile.share`, `tile.cluster_barrier`) that
+      do not count from 0, or that a role of some block misses.
 
     One order of the roles is enough: each of them waits at places that its own
     control flow fixes, so whether they come to their ends depends on no other

@@ -112,7 +112,7 @@ private:
     stepCount = b.createOrFold<arith::SubIOp>(end, firstStep);
     Value span = b.createOrFold<arith::SubIOp>(tiles.getUpperBound(),
                                                tiles.getLowerBound());
-    Value tileCount = b.createOrFold<arith::CeilDivSIOp>(span, tiles.getStep());
+    tileCount = b.createOrFold<arith::CeilDivSIOp>(span, tiles.getStep());
     pieceCount = b.createOrFold<arith::MulIOp>(tileCount, stepCount);
   }
 
@@ -129,17 +129,53 @@ private:
     buildProduceLoop(zero, first, ProducePart::Early);
     WaitDependencyOp::create(b);
     buildProduceLoop(zero, first, ProducePart::Late);
-    buildProduceLoop(first, pieceCount, ProducePart::All);
+    if (schedule.getCluster() == 1) {
+      buildProduceLoop(first, pieceCount, ProducePart::All);
+      return;
+    }
+    // A piece behind the first ones waits for the release of one; by then the
+    // role that multiplies has come to some phase of the cluster's barrier.
+    buildLoop(first, pieceCount, [&](Value piece) {
+      buildProduce(piece, ProducePart::All, /*isInside=*/Value());
+      Value before = b.createOrFold<arith::SubIOp>(piece, slots);
+      Value released = b.createOrFold<arith::AddIOp>(before, index(1));
+      buildPhases(phasesBy(before), phasesBy(released));
+    });
+    buildPhases(phasesBy(b.createOrFold<arith::SubIOp>(pieceCount, first)),
+                b.createOrFold<arith::MulIOp>(tileCount, index(2)));
+  }
+
+  /// Phases of the cluster's barrier that this role passes before it waits for
+  /// another piece when so many have been released. It waits there instead of
+  /// going on to copy, so: phase 2r, that round r - 1 has been read, half a
+  /// round later; phase 2r + 1, that round r has been stored, when its last
+  /// piece has been released, as all slots are full then and none becomes free
+  /// before that phase.
+  Value phasesBy(Value released) {
+    Value steps = b.createOrFold<arith::MaxSIOp>(stepCount, index(1));
+    auto [round, inRound] = divide(released, steps);
+    Value half = b.createOrFold<arith::DivUIOp>(
+        b.createOrFold<arith::AddIOp>(steps, index(1)), index(2));
+    Value isLater =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, inRound, half);
+    return b.createOrFold<arith::AddIOp>(
+        b.createOrFold<arith::MulIOp>(round, index(2)),
+        b.createOrFold<arith::SelectOp>(isLater, index(1), index(0)));
+  }
+
+  void buildPhases(Value lower, Value upper) {
+    buildLoop(lower, upper,
+              [&](Value phase) { ClusterBarrierOp::create(b, phase); });
   }
 
   void buildProduceLoop(Value lower, Value upper, ProducePart part) {
-    buildPieceLoop(lower, upper, [&](Value piece) {
+    buildLoop(lower, upper, [&](Value piece) {
       buildProduce(piece, part, /*isInside=*/Value());
     });
   }
 
-  void buildPieceLoop(Value lower, Value upper,
-                      function_ref<void(Value piece)> build) {
+  void buildLoop(Value lower, Value upper,
+                 function_ref<void(Value index)> build) {
     auto loop = scf::ForOp::create(b, lower, upper, index(1));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
@@ -263,7 +299,7 @@ private:
                    arith::CmpIOp::create(b, arith::CmpIPredicate::slt, piece,
                                          pieceCount));
     };
-    buildPieceLoop(index(0), ahead, produce);
+    buildLoop(index(0), ahead, produce);
     for (Operation *op : getComputedFirst())
       op->moveBefore(tiles);
     ConsumeOp consume = buildConsumeLoop();
@@ -350,7 +386,7 @@ private:
   scf::ForOp tiles;
   int64_t steps = 0; ///< Of the whole fold.
   SmallVector<LoadOp> loads;
-  Value channel, firstStep, stepCount, pieceCount;
+  Value channel, firstStep, stepCount, tileCount, pieceCount;
 };
 
 struct PipelineFolds : public kernel::impl::PipelineFoldsBase<PipelineFolds> {

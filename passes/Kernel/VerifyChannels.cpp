@@ -1,7 +1,7 @@
 //===- VerifyChannels.cpp - Runs the roles of kernels on paper ------------===//
 //
-// Roles wait for channels and for the other blocks of their cluster at places
-// that their own control flow fixes, so that whether all come to their ends
+// Roles wait for channels and for the barrier of their cluster at places that
+// their own control flow fixes, so that whether all come to their ends
 // does not depend on the order in which they run (Kahn, "The semantics of a
 // simple language for parallel programming", 1974): one order is tried.
 //
@@ -55,7 +55,7 @@ LogicalResult verifyStructure(KernelOp kernel) {
     if (isa<ChannelOp>(op) && op->getParentOp() != kernel)
       return WalkResult(op->emitError("stands inside of another operation; "
                                       "expected the top level of the kernel"));
-    if (!isa<ProduceOp, ConsumeOp, ShareOp>(op))
+    if (!isa<ProduceOp, ConsumeOp, ShareOp, ClusterBarrierOp>(op))
       return WalkResult::advance();
     if (!op->getParentOfType<RoleOp>())
       return WalkResult(op->emitError("stands outside of the roles"));
@@ -92,7 +92,7 @@ struct Actor {
   std::vector<ChannelEvent> events;
   size_t next = 0;
   bool hasWaited = false; ///< For earlier kernels.
-  bool isInShare = false; ///< Has arrived and not gone on.
+  int64_t phase = 0;      ///< Of the cluster's barrier: arrived for it last.
 
   bool isAtEnd() const { return next == events.size(); }
 };
@@ -115,17 +115,19 @@ private:
   Step step(Actor &actor);
   Step produce(Actor &actor, ProduceOp op, const ChannelEvent &event);
   Step consume(Actor &actor, ConsumeOp op, int64_t piece);
-  Step share(Actor &actor, ShareOp op, int64_t round);
+  Step pass(Actor &actor, Operation *op, int64_t phase);
   LogicalResult complete(Actor &actor, ProduceOp op, Slot &slot,
                          const ChannelEvent &event);
   LogicalResult checkCopies(Actor &actor, const ChannelEvent &event);
   LogicalResult checkDependency(Actor &actor, ProduceOp op);
   LogicalResult reportStuck();
   LogicalResult checkEnd();
+  Actor *findBehind(int64_t phase);
 
   Ring &getRing(int64_t block, Value channel);
   /// Where an error was found.
   std::string at(Actor &actor);
+  std::string name(Actor &actor);
   std::string describeWait(Actor &actor);
 
   KernelOp kernel;
@@ -134,9 +136,6 @@ private:
   std::optional<int64_t> firstSize; ///< Of the program's symbols.
   std::vector<Actor> actors;
   std::vector<llvm::MapVector<Value, Ring>> rings; ///< Of each block.
-  /// Blocks that have come to a round of a share.
-  llvm::MapVector<std::pair<Operation *, int64_t>, int64_t> arrivals;
-  llvm::DenseMap<std::pair<Operation *, int64_t>, int64_t> rounds;
 };
 
 LogicalResult ClusterRun::run() {
@@ -177,16 +176,20 @@ ClusterRun::Step ClusterRun::step(Actor &actor) {
     return produce(actor, op, event);
   if (auto op = dyn_cast<ConsumeOp>(event.op))
     return consume(actor, op, event.number);
-  if (auto op = dyn_cast<ShareOp>(event.op))
-    return share(actor, op, event.number);
+  if (isa<ShareOp, ClusterBarrierOp>(event.op))
+    return pass(actor, event.op, event.number);
   actor.hasWaited = true;
   return Step::Done;
 }
 
+std::string ClusterRun::name(Actor &actor) {
+  return "role \"" + actor.role.getName().str() + "\" of block " +
+         std::to_string(actor.block);
+}
+
 std::string ClusterRun::at(Actor &actor) {
-  std::string text = " (role \"" + actor.role.getName().str() + "\" of block " +
-                     std::to_string(actor.block) + ", item " +
-                     std::to_string(sample.item);
+  std::string text =
+      " (" + name(actor) + ", item " + std::to_string(sample.item);
   for (const auto &size : sample.sizes)
     text +=
         ", " + size.getKey().str() + " = " + std::to_string(size.getValue());
@@ -305,7 +308,7 @@ LogicalResult ClusterRun::complete(Actor &actor, ProduceOp op, Slot &slot,
 }
 
 //===----------------------------------------------------------------------===//
-// Consuming and sharing
+// Consuming, and the barrier of the cluster
 //===----------------------------------------------------------------------===//
 
 ClusterRun::Step ClusterRun::consume(Actor &actor, ConsumeOp op,
@@ -330,20 +333,22 @@ ClusterRun::Step ClusterRun::consume(Actor &actor, ConsumeOp op,
   return Step::Done;
 }
 
-/// All blocks come to a round before one of them goes on.
-ClusterRun::Step ClusterRun::share(Actor &actor, ShareOp op, int64_t round) {
-  int64_t &expected = rounds[{op, actor.block}];
-  if (!actor.isInShare && round != expected)
-    return fail(op.emitError("is in round ")
-                << round << " where round " << expected << " is next"
-                << at(actor));
-  int64_t &arrived = arrivals[{op, round}];
-  if (!actor.isInShare)
-    ++arrived;
-  actor.isInShare = arrived < blocks;
-  if (actor.isInShare)
+/// A role that has not arrived for a phase; a block alone has no barrier.
+Actor *ClusterRun::findBehind(int64_t phase) {
+  auto found = llvm::find_if(
+      actors, [&](const Actor &actor) { return actor.phase < phase; });
+  return blocks == 1 || found == actors.end() ? nullptr : &*found;
+}
+
+/// Waits for a phase and arrives for the next one.
+ClusterRun::Step ClusterRun::pass(Actor &actor, Operation *op, int64_t phase) {
+  if (phase != actor.phase)
+    return fail(op->emitError("passes phase ")
+                << phase << " of the barrier of the cluster where phase "
+                << actor.phase << " is next" << at(actor));
+  if (findBehind(phase))
     return Step::Waits;
-  ++expected;
+  ++actor.phase;
   return Step::Done;
 }
 
@@ -354,8 +359,10 @@ ClusterRun::Step ClusterRun::share(Actor &actor, ShareOp op, int64_t round) {
 std::string ClusterRun::describeWait(Actor &actor) {
   const ChannelEvent &event = actor.events[actor.next];
   std::string number = std::to_string(event.number);
-  if (isa<ShareOp>(event.op))
-    return "waits for ever for round " + number + " of the other blocks";
+  if (isa<ShareOp, ClusterBarrierOp>(event.op))
+    return "waits for ever for phase " + number +
+           " of the barrier of the cluster, for which " +
+           name(*findBehind(event.number)) + " does not arrive";
   bool isProduce = isa<ProduceOp>(event.op);
   Value channel = isProduce ? cast<ProduceOp>(event.op).getChannel()
                             : cast<ConsumeOp>(event.op).getChannel();
@@ -382,12 +389,19 @@ LogicalResult ClusterRun::reportStuck() {
       << at(*stuck.front());
   for (Actor *actor : llvm::drop_begin(stuck))
     error.attachNote(getOp(actor)->getLoc())
-        << "role \"" << actor->role.getName() << "\" of block " << actor->block
-        << " " << describeWait(*actor);
+        << name(*actor) << " " << describeWait(*actor);
   return error;
 }
 
 LogicalResult ClusterRun::checkEnd() {
+  int64_t last = 0;
+  for (const Actor &actor : actors)
+    last = std::max(last, actor.phase);
+  if (Actor *behind = findBehind(last))
+    return behind->role.emitError("ends in phase ")
+           << behind->phase
+           << " of the barrier of the cluster, of which others "
+           << "pass phase " << last - 1 << at(*behind);
   for (Actor &actor : actors) {
     if (!actor.hasWaited)
       return actor.role.emitError("ends without tile.wait_dependency")

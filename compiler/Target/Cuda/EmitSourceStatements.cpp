@@ -125,7 +125,12 @@ bool SourcePrinter::printStatement(Operation *op) {
         return true;
       })
       .Case([&](WarpBarrierOp) { return line("__syncwarp();"), true; })
-      .Case([&](ClusterBarrierOp) { return simple("cluster_barrier"), true; })
+      .Case([&](ClusterArriveOp arrive) {
+        simple(arrive.getRelaxed() ? "cluster_arrive_relaxed"
+                                   : "cluster_arrive");
+        return true;
+      })
+      .Case([&](ClusterWaitOp) { return simple("cluster_wait"), true; })
       .Case([&](ShuffleXorOp shuffle) {
         printResult(op, "__shfl_xor_sync(0xffffffff, " +
                             argument(shuffle.getValue()) + ", " +
@@ -165,7 +170,7 @@ bool SourcePrinter::printStatement(Operation *op) {
       .Case([&](FenceAsyncOp) { return simple("fence_async"), true; })
       .Case<CopyAsyncOp, CommitCopiesOp, WaitCopiesOp, MBarrierInitOp,
             FenceMBarrierInitOp, MBarrierExpectOp, MBarrierArriveOp,
-            MBarrierArriveClusterOp, MBarrierWaitOp, StoreAsyncOp, CopyBulkOp>(
+            MBarrierWaitOp, StoreAsyncOp, CopyBulkOp>(
           [&](auto) { return printCopy(op), true; })
       .Case<WaitDependencyOp, LaunchDependentsOp>([&](auto) {
         // Before sm_90 kernels do not overlap.
@@ -266,10 +271,6 @@ void SourcePrinter::printCopy(Operation *op) {
         line(helper("mbarrier_arrive") + "(" +
              address(arrive.getBarrier(), arrive.getIndex()) + ");");
       })
-      .Case([&](MBarrierArriveClusterOp arrive) {
-        line(helper("mbarrier_arrive_cluster") + "(" +
-             address(arrive.getBarrier(), arrive.getIndex()) + ");");
-      })
       .Case([&](StoreAsyncOp store) {
         line(helper("store_async") + "<" +
              printType(store.getValue().getType()) + ">(" +
@@ -278,9 +279,8 @@ void SourcePrinter::printCopy(Operation *op) {
              argument(store.getValue()) + ");");
       })
       .Case([&](MBarrierWaitOp wait) {
-        line(helper(wait.getCluster() ? "mbarrier_wait_cluster"
-                                      : "mbarrier_wait") +
-             "(" + address(wait.getBarrier(), wait.getIndex()) + ", " +
+        line(helper("mbarrier_wait") + "(" +
+             address(wait.getBarrier(), wait.getIndex()) + ", " +
              value(wait.getParity()).text + ");");
       })
       .Case([&](CopyBulkOp copy) {

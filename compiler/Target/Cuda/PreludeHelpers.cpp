@@ -309,11 +309,14 @@ template <int Id, int Threads> DEVICE void named_barrier() {
   asm volatile("bar.sync %0, %1;" : : "n"(Id), "n"(Threads) : "memory");
 }
 )"},
-    {"cluster_barrier", "", R"(
-DEVICE void cluster_barrier() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\n"
-               "barrier.cluster.wait.acquire.aligned;" : : : "memory");
-}
+    {"cluster_arrive", "", R"(
+DEVICE void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" : : : "memory"); }
+)"},
+    {"cluster_arrive_relaxed", "", R"(
+DEVICE void cluster_arrive_relaxed() { asm volatile("barrier.cluster.arrive.relaxed.aligned;"); }
+)"},
+    {"cluster_wait", "", R"(
+DEVICE void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" : : : "memory"); }
 )"},
     {"elect", "", R"(
 DEVICE bool elect() {
@@ -373,25 +376,12 @@ DEVICE void mbarrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" : : "r"(barrier) : "memory");
 }
 )"},
-    {"mbarrier_wait_cluster", "", R"(
-DEVICE void mbarrier_wait_cluster(u32 barrier, u32 parity) {
-  u32 done = 0;
-  while (!done)
-    asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
-                 "selp.u32 %0, 1, 0, p;\n}" : "=r"(done) : "r"(barrier), "r"(parity) : "memory");
-}
-)"},
     {"mbarrier_wait", "", R"(
 DEVICE void mbarrier_wait(u32 barrier, u32 parity) {
   u32 done = 0;
   while (!done)
     asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
                  "selp.u32 %0, 1, 0, p;\n}" : "=r"(done) : "r"(barrier), "r"(parity) : "memory");
-}
-)"},
-    {"mbarrier_arrive_cluster", "", R"(
-DEVICE void mbarrier_arrive_cluster(u32 barrier) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" : : "r"(barrier) : "memory");
 }
 )"},
     {"map_cluster", "", R"(

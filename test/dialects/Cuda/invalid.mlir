@@ -178,7 +178,14 @@ cuda.kernel @k arch "sm_80" threads 32 shared 0 (%items: index) {
 
 cuda.kernel @k arch "sm_80" threads 32 shared 0 (%items: index) {
   // expected-error @below {{needs sm_90; the kernel is for sm_80}}
-  cuda.cluster_barrier
+  cuda.cluster_arrive
+}
+
+// -----
+
+cuda.kernel @k arch "sm_80" threads 32 shared 0 (%items: index) {
+  // expected-error @below {{needs sm_90; the kernel is for sm_80}}
+  cuda.cluster_wait
 }
 
 // -----

@@ -100,8 +100,13 @@ cuda.kernel @cluster arch "sm_90a" threads 128 shared 1024 (%items: index)
   %there = cuda.map_cluster %sums rank %zero : !cuda.ptr<f32, shared>, i32 -> !cuda.ptr<f32, cluster>
   %full = cuda.map_cluster %barriers rank %zero : !cuda.ptr<i64, shared>, i32 -> !cuda.ptr<i64, cluster>
   cuda.store_async %x, %there[%zero] complete %full[%zero] : f32, !cuda.ptr<f32, cluster>, i32, i32
-  cuda.mbarrier_arrive_cluster %full[%zero] : i32
+  // CHECK: cuda.cluster_arrive relaxed
+  cuda.cluster_arrive relaxed
+  // CHECK: cuda.cluster_wait
+  cuda.cluster_wait
+  // CHECK: cuda.cluster_arrive{{$}}
+  cuda.cluster_arrive
   cuda.store_matrix %pairs, %tile[%zero] {transposed} : vector<4xi32>, !cuda.ptr<bf16, shared>, i32
-  cuda.cluster_barrier
+  cuda.cluster_wait
   cuda.return
 }

@@ -36,6 +36,8 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
         // CHECK: tile.copy constant %{{.*}}[%{{.*}}, %{{.*}}] to %[[PART]] rows %{{.*}} : memref<128x128xbf16, #tile.fragments>, memref<128x128xbf16, #tile.fragments>
         tile.copy constant %w[%zero, %zero] to %part rows %rows : memref<128x128xbf16, #tile.fragments>, memref<128x128xbf16, #tile.fragments>
       }
+      // CHECK: tile.cluster_barrier phase %{{.*}}
+      tile.cluster_barrier phase %zero
     }
     tile.return
   }

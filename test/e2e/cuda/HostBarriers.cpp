@@ -75,28 +75,6 @@ void Cluster::warpBarrier() {
 // Blocks and clusters
 //===----------------------------------------------------------------------===//
 
-void Cluster::meet(ThreadBarrier &barrier, Thread::Place at, uint32_t id) {
-  barrier.waiting.push_back(current);
-  if (barrier.waiting.size() < barrier.expected)
-    return wait(at, id);
-  finishMeeting(barrier);
-}
-
-void Cluster::finishMeeting(ThreadBarrier &barrier) {
-  ClockJoin join;
-  for (uint32_t thread : barrier.waiting) {
-    join.add(threads[thread].known);
-    join.add(Epoch{thread, threads[thread].now++});
-  }
-  Clock known = join.take();
-  for (uint32_t thread : barrier.waiting) {
-    threads[thread].known = known;
-    if (threads[thread].state == Thread::State::Waiting)
-      wake(thread);
-  }
-  barrier.waiting.clear();
-}
-
 void Cluster::blockBarrier(unsigned id, unsigned count) {
   ThreadBarrier &barrier = blockBarriers[place.rank][id];
   unsigned expected = count ? count : launch.threads;
@@ -108,10 +86,88 @@ void Cluster::blockBarrier(unsigned id, unsigned count) {
     giveUp();
   }
   barrier.expected = expected;
-  meet(barrier, Thread::Place::Block, id);
+  barrier.waiting.push_back(current);
+  if (barrier.waiting.size() < barrier.expected)
+    return wait(Thread::Place::Block, id);
+  ClockJoin join;
+  for (uint32_t thread : barrier.waiting) {
+    join.add(threads[thread].known);
+    join.add(Epoch{thread, threads[thread].now++});
+  }
+  Clock known = join.take();
+  for (uint32_t thread : barrier.waiting) {
+    threads[thread].known = known;
+    if (thread != current)
+      wake(thread);
+  }
+  barrier.waiting.clear();
 }
 
-void Cluster::clusterBarrier() { meet(whole, Thread::Place::Cluster, 0); }
+void Cluster::arriveAtCluster(bool isRelaxed) {
+  yieldSometimes();
+  if (mine().hasArrived) {
+    report(nameThread(current) + " arrives at the barrier of the cluster "
+                                 "again, without a wait between");
+    giveUp();
+  }
+  mine().hasArrived = true;
+  ++mine().arrivals;
+  if (!isRelaxed)
+    release(whole.known);
+  --whole.pending;
+  completePhaseIfDone();
+}
+
+void Cluster::waitForCluster() {
+  yieldSometimes();
+  if (!mine().hasArrived) {
+    report(nameThread(current) +
+           " waits at the barrier of the cluster without having arrived");
+    giveUp();
+  }
+  while (whole.phase < mine().arrivals) {
+    whole.waiting.push_back(current);
+    wait(Thread::Place::Cluster);
+  }
+  mine().hasArrived = false;
+  mine().known = memo.join(mine().known, whole.done);
+}
+
+void Cluster::completePhaseIfDone() {
+  if (whole.pending != 0 || whole.threads == 0)
+    return;
+  ++whole.phase;
+  whole.pending = whole.threads;
+  whole.done = whole.known.take();
+  for (uint32_t thread : whole.waiting)
+    wake(thread);
+  whole.waiting.clear();
+}
+
+/// The barrier of the cluster waits for those only that have not ended.
+void Cluster::endThread() {
+  --whole.threads;
+  if (mine().arrivals == whole.phase)
+    --whole.pending;
+  completePhaseIfDone();
+  uint32_t block = blockOf(current);
+  if (--blocks[block].threads == 0)
+    endBlock(block);
+}
+
+/// Some thread of a block has to know that others are through with its memory.
+void Cluster::endBlock(uint32_t block) {
+  for (auto [foreign, count] : blocks[block].accesses) {
+    Epoch access = {foreign, count};
+    auto first = threads.begin() + block * launch.threads;
+    if (std::none_of(first, first + launch.threads, [&](const Thread &thread) {
+          return covers(thread.known, access);
+        }))
+      return report("block " + std::to_string(firstBlock + block) +
+                    " ends without a barrier behind accesses of " +
+                    nameThread(foreign) + " to its shared memory");
+  }
+}
 
 //===----------------------------------------------------------------------===//
 // mbarriers
@@ -178,10 +234,8 @@ void Cluster::completeIfDone(MBarrier &barrier) {
   ++barrier.phase;
   barrier.pending = barrier.count;
   Epoch complete = {uint32_t(threads.size()) + barrier.number, barrier.phase};
-  barrier.all.add(complete);
-  barrier.local.add(complete);
-  barrier.allDone = barrier.all.take();
-  barrier.localDone = barrier.local.take();
+  barrier.known.add(complete);
+  barrier.done = barrier.known.take();
   for (uint32_t thread : barrier.waiting)
     wake(thread);
   barrier.waiting.clear();
@@ -198,12 +252,12 @@ void Cluster::expectBytes(uint32_t address, uint32_t bytes) {
            " bytes at " + name(barrier) + ", which counts up to 1048575");
     giveUp();
   }
-  arrive(address, false);
+  arrive(address);
 }
 
-void Cluster::arrive(uint32_t address, bool cluster) {
+void Cluster::arrive(uint32_t address) {
   yieldSometimes();
-  MBarrier &barrier = findMBarrier(address, cluster, "arrives at");
+  MBarrier &barrier = findMBarrier(address, false, "arrives at");
   if (barrier.pending == 0) {
     report(nameThread(current) + " arrives at " + name(barrier) +
            ", where all " + std::to_string(barrier.count) +
@@ -212,17 +266,13 @@ void Cluster::arrive(uint32_t address, bool cluster) {
     giveUp();
   }
   --barrier.pending;
-  if (barrier.block == place.rank) {
-    barrier.local.add(mine().known);
-    barrier.local.add(event());
-  }
-  release(barrier.all);
+  release(barrier.known);
   completeIfDone(barrier);
 }
 
 /// A thread waits for the phases of a barrier one after the other, so the
 /// parity says which one it means.
-void Cluster::waitMBarrier(uint32_t address, uint32_t parity, bool cluster) {
+void Cluster::waitMBarrier(uint32_t address, uint32_t parity) {
   yieldSometimes();
   MBarrier &barrier = findMBarrier(address, false, "waits at");
   uint32_t &phase = barrier.waitedFor[current];
@@ -237,6 +287,5 @@ void Cluster::waitMBarrier(uint32_t address, uint32_t parity, bool cluster) {
            std::to_string(barrier.phase) + " already");
     giveUp();
   }
-  mine().known =
-      memo.join(mine().known, cluster ? barrier.allDone : barrier.localDone);
+  mine().known = memo.join(mine().known, barrier.done);
 }

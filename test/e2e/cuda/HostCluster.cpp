@@ -58,7 +58,9 @@ void Cluster::prepare(long long cluster) {
   for (uint32_t thread = 0; thread < count; ++thread)
     wake(thread);
   blockBarriers.assign(launch.clusterSize, {});
-  whole = {count, {}};
+  whole = ClusterBarrier();
+  whole.threads = whole.pending = count;
+  blocks.assign(launch.clusterSize, {launch.threads, {}});
   mbarriers.clear();
   mbarrierNumbers.clear();
   flying.clear();
@@ -117,10 +119,7 @@ void Cluster::enter() {
   thread.state = Thread::State::Done;
   ++running->done;
   --running->readyLanes[running->current / warpSize];
-  // Barriers of a cluster wait for those only that have not ended.
-  if (--running->whole.expected == running->whole.waiting.size() &&
-      !running->whole.waiting.empty())
-    running->finishMeeting(running->whole);
+  running->endThread();
   running->fibers.leave();
 }
 
@@ -220,7 +219,9 @@ std::string Cluster::describeWait(const Thread &thread, uint32_t block) const {
   case Thread::Place::Warp:
     return std::string("waiting for the warp in ") + thread.collective;
   case Thread::Place::Cluster:
-    return "waiting at the barrier of the cluster";
+    return "waiting at the barrier of the cluster, where " +
+           std::to_string(whole.pending) + " of " +
+           std::to_string(whole.threads) + " threads have not arrived";
   case Thread::Place::Block: {
     const ThreadBarrier &barrier = blockBarriers[block].at(thread.barrier);
     return "waiting at barrier " + std::to_string(thread.barrier) + " with " +

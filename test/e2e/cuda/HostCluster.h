@@ -60,6 +60,8 @@ struct Thread {
   Clock known;            ///< Of others.
   uint32_t now = 1;
   bool waitedForOthers = false; ///< For earlier kernels.
+  uint32_t arrivals = 0;        ///< At the barrier of the cluster,
+  bool hasArrived = false;      ///< the last of which it has not waited for.
   // In a step of its warp.
   const char *collective = nullptr;
   const void *given = nullptr;
@@ -75,6 +77,23 @@ struct ThreadBarrier {
   std::vector<uint32_t> waiting;
 };
 
+/// PTX ISA, "barrier.cluster": of all threads of a cluster that have not ended.
+struct ClusterBarrier {
+  uint32_t phase = 0;   ///< Phases that are complete.
+  uint32_t threads = 0; ///< That have not ended,
+  uint32_t pending = 0; ///< and those of them that have not arrived.
+  ClockJoin known;      ///< What those know that arrived in this phase.
+  Clock done;           ///< The same of the last phase that is complete.
+  std::vector<uint32_t> waiting;
+};
+
+/// Who uses the shared memory of a block.
+struct BlockUse {
+  uint32_t threads = 0; ///< Of the block, that have not ended.
+  /// The last event of each thread of other blocks that accessed it.
+  std::map<uint32_t, uint32_t> accesses;
+};
+
 /// PTX ISA, "Parallel Synchronization and Communication: mbarrier".
 struct MBarrier {
   uint32_t number = 0, block = 0, address = 0;
@@ -84,10 +103,8 @@ struct MBarrier {
   int64_t unclaimed = 0; ///< Expected and in no copy yet.
   Epoch made, lastExpected;
   bool isFenced = false;
-  /// What those know that arrived in this phase, for waits with the scope of a
-  /// cluster and of the block; then of the last phase that is complete.
-  ClockJoin all, local;
-  Clock allDone, localDone;
+  ClockJoin known; ///< What those know that arrived in this phase.
+  Clock done;      ///< The same of the last phase that is complete.
   std::map<uint32_t, uint32_t> waitedFor; ///< Phases, by thread.
   std::vector<uint32_t> waiting;
 };
@@ -102,7 +119,8 @@ public:
               Collective compute);
   void warpBarrier();
   void blockBarrier(unsigned id, unsigned threads);
-  void clusterBarrier();
+  void arriveAtCluster(bool isRelaxed);
+  void waitForCluster();
   char *accessShared(uint32_t address, unsigned bytes, bool isWrite,
                      bool cluster);
   void accessGlobal(const void *address, size_t bytes, bool isWrite);
@@ -112,8 +130,8 @@ public:
   void initMBarrier(uint32_t address, uint32_t count);
   void fenceMBarrierInit();
   void expectBytes(uint32_t address, uint32_t bytes);
-  void arrive(uint32_t address, bool cluster);
-  void waitMBarrier(uint32_t address, uint32_t parity, bool cluster);
+  void arrive(uint32_t address);
+  void waitMBarrier(uint32_t address, uint32_t parity);
   void copyBulk(uint32_t to, const void *from, uint32_t bytes,
                 uint32_t barrier);
   void storeAsync(uint32_t to, uint32_t barrier, const void *value,
@@ -155,8 +173,9 @@ private:
   // Order (HostBarriers.cpp).
   Epoch event() { return {current, mine().now}; }
   void release(ClockJoin &join);
-  void meet(ThreadBarrier &barrier, Thread::Place at, uint32_t id);
-  void finishMeeting(ThreadBarrier &barrier);
+  void completePhaseIfDone();
+  void endThread();
+  void endBlock(uint32_t block);
   MBarrier &findMBarrier(uint32_t address, bool cluster, const char *use);
   void completeIfDone(MBarrier &barrier);
 
@@ -171,6 +190,7 @@ private:
   void land(Copy &copy, uint32_t bytes);
   char *resolve(uint32_t address, uint32_t bytes, bool cluster,
                 const char *what);
+  void accessOther(uint32_t block, const char *what);
 
   Launch launch = {};
   /// Units of two bytes that kernels of the step have written, by page.
@@ -187,7 +207,8 @@ private:
   std::vector<uint32_t> readyLanes;
   std::vector<bool> isSlow;
   std::vector<std::map<unsigned, ThreadBarrier>> blockBarriers;
-  ThreadBarrier whole;
+  ClusterBarrier whole;
+  std::vector<BlockUse> blocks;
   std::map<std::pair<uint32_t, uint32_t>, MBarrier> mbarriers;
   std::vector<MBarrier *> mbarrierNumbers;
   std::vector<Copy> flying;      ///< That barriers count.

@@ -60,7 +60,21 @@ char *Cluster::resolve(uint32_t address, uint32_t bytes, bool cluster,
                 : "the cluster with an instruction for its own block"));
     giveUp();
   }
-  return memory[rank ? rank - 1 : place.rank].data() + at;
+  uint32_t block = rank ? rank - 1 : place.rank;
+  if (block != place.rank)
+    accessOther(block, what);
+  return memory[block].data() + at;
+}
+
+/// The memory of another block of the cluster, which must not have ended.
+void Cluster::accessOther(uint32_t block, const char *what) {
+  BlockUse &use = blocks[block];
+  if (use.threads == 0) {
+    report(nameThread(current) + " " + what + " shared memory of block " +
+           std::to_string(firstBlock + block) + ", which has ended");
+    giveUp();
+  }
+  use.accesses[current] = mine().now;
 }
 
 static bool isAligned(uintptr_t address, uint64_t bytes) {

@@ -175,7 +175,9 @@ inline void __syncwarp() { weft::host::warpBarrier(); }
 template <int Id, int Threads> void named_barrier() {
   weft::host::blockBarrier(Id, Threads);
 }
-inline void cluster_barrier() { weft::host::clusterBarrier(); }
+inline void cluster_arrive() { weft::host::arriveAtCluster(false); }
+inline void cluster_arrive_relaxed() { weft::host::arriveAtCluster(true); }
+inline void cluster_wait() { weft::host::waitForCluster(); }
 inline u32 cluster_rank() { return weft::host::place.rank; }
 inline void fence_cluster() {}
 inline void mbarrier_init(u32 barrier, u32 count) {
@@ -185,15 +187,9 @@ inline void fence_mbarrier_init() { weft::host::fenceMBarrierInit(); }
 inline void mbarrier_expect(u32 barrier, u32 bytes) {
   weft::host::expectBytes(barrier, bytes);
 }
-inline void mbarrier_arrive(u32 barrier) { weft::host::arrive(barrier, false); }
-inline void mbarrier_arrive_cluster(u32 barrier) {
-  weft::host::arrive(barrier, true);
-}
+inline void mbarrier_arrive(u32 barrier) { weft::host::arrive(barrier); }
 inline void mbarrier_wait(u32 barrier, u32 parity) {
-  weft::host::waitMBarrier(barrier, parity, false);
-}
-inline void mbarrier_wait_cluster(u32 barrier, u32 parity) {
-  weft::host::waitMBarrier(barrier, parity, true);
+  weft::host::waitMBarrier(barrier, parity);
 }
 
 // Steps of a warp: `compute(given, results)` has an element for each lane.

@@ -27,7 +27,10 @@ void weft::host::warpBarrier() { cluster.warpBarrier(); }
 void weft::host::blockBarrier(unsigned id, unsigned threads) {
   cluster.blockBarrier(id, threads);
 }
-void weft::host::clusterBarrier() { cluster.clusterBarrier(); }
+void weft::host::arriveAtCluster(bool isRelaxed) {
+  cluster.arriveAtCluster(isRelaxed);
+}
+void weft::host::waitForCluster() { cluster.waitForCluster(); }
 
 uint32_t weft::host::mapCluster(uint32_t address, uint32_t rank) {
   return cluster.mapCluster(address, rank);
@@ -58,12 +61,9 @@ void weft::host::fenceMBarrierInit() { cluster.fenceMBarrierInit(); }
 void weft::host::expectBytes(uint32_t address, uint32_t bytes) {
   cluster.expectBytes(address, bytes);
 }
-void weft::host::arrive(uint32_t address, bool inCluster) {
-  cluster.arrive(address, inCluster);
-}
-void weft::host::waitMBarrier(uint32_t address, uint32_t parity,
-                              bool inCluster) {
-  cluster.waitMBarrier(address, parity, inCluster);
+void weft::host::arrive(uint32_t address) { cluster.arrive(address); }
+void weft::host::waitMBarrier(uint32_t address, uint32_t parity) {
+  cluster.waitMBarrier(address, parity);
 }
 
 void weft::host::copyBulk(uint32_t to, const void *from, uint32_t bytes,

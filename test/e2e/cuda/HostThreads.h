@@ -11,11 +11,13 @@
 //   ahead of a thread by a phase, or is used before its making is known;
 // * two threads that access the same memory, one of them to write it, and
 //   nothing that orders them: barriers of a warp, a block or a cluster,
-//   mbarriers with their scopes, copies that were waited for. Ordinary code of
+//   mbarriers, copies that were waited for. Ordinary code of
 //   the kernels is compiled with -fsanitize=thread, whose calls are implemented
 //   here;
 // * copies and vectors that are not aligned, addresses outside of the shared
 //   memory of the launch, copies that are under way when a block ends;
+// * arrivals at the barrier of a cluster and waits that do not alternate, and a
+//   block that may end while others still access its shared memory;
 // * memory that kernels of the step have written, read before the wait for
 //   earlier kernels, anything written before it, and threads that end without
 //   it.
@@ -93,7 +95,10 @@ void inWarp(const char *name, const void *given, void *result,
 void warpBarrier();
 /// For all threads of the block if `threads` is 0.
 void blockBarrier(unsigned id, unsigned threads);
-void clusterBarrier();
+/// What the thread did before is known to the others behind their waits, unless
+/// the arrival is relaxed.
+void arriveAtCluster(bool isRelaxed);
+void waitForCluster();
 
 /// Addresses of shared memory are numbers of 32 bits, those of a cluster have
 /// the rank of the block in the upper part.
@@ -107,8 +112,8 @@ void writeGlobal(void *to, const void *from, unsigned bytes);
 void initMBarrier(uint32_t address, uint32_t count);
 void fenceMBarrierInit();
 void expectBytes(uint32_t address, uint32_t bytes);
-void arrive(uint32_t address, bool cluster);
-void waitMBarrier(uint32_t address, uint32_t parity, bool cluster);
+void arrive(uint32_t address);
+void waitMBarrier(uint32_t address, uint32_t parity);
 
 void copyBulk(uint32_t to, const void *from, uint32_t bytes, uint32_t barrier);
 void storeAsync(uint32_t to, uint32_t barrier, const void *value,

@@ -54,24 +54,31 @@ extern "C" __global__ void NAME(const float *x, float *y, i64 items) {
 }
 )";
 
-/// Two blocks of 32 threads: each gets what the other one has stored.
+/// Two blocks of 64 threads: those of warp 0 get what the other block has
+/// stored, twice; warp 1 takes part in the barrier only.
 constexpr const char *pair = R"(
 extern "C" __global__ void NAME(const float *x, float *y, i64 items) {
   wait_dependency();
   const u32 rank = cluster_rank();
   const int i = threadIdx.x;
-  if (i == 0) {
-    mbarrier_init(1024, 2);
-    fence_mbarrier_init();
+  cluster_arrive_relaxed();
+  if (i < 32) {
+    for (int n = 0; n < 2; ++n) {
+      cluster_wait();
+      store_shared<float>(i * 4, x[n * 64 + rank * 32 + i]);
+      cluster_arrive();
+      cluster_wait();
+      y[n * 64 + rank * 32 + i] = load_cluster<float>(map_cluster(0, 1 - rank) + i * 4);
+      cluster_arrive();
+    }
+  } else {
+    for (int n = 0; n < 4; ++n) {
+      cluster_wait();
+      cluster_arrive_relaxed();
+    }
   }
-  cluster_barrier();
-  store_shared<float>(i * 4, x[rank * 32 + i]);
-  __syncwarp();
-  if (i < 2)
-    mbarrier_arrive_cluster(map_cluster(1024, i));
-  mbarrier_wait_cluster(1024, 0);
-  y[rank * 32 + i] = load_cluster<float>(map_cluster(0, 1 - rank) + i * 4);
-  cluster_barrier();
+  __syncthreads();
+  cluster_wait();
 }
 )";
 
@@ -143,7 +150,7 @@ rt::LaunchShape shape(uint32_t threads, uint32_t cluster = 1) {
 
 const std::map<std::string, Shape> &shapes() {
   static const std::map<std::string, Shape> all = {
-      {"ring", {ring, shape(64)}},     {"pair", {pair, shape(32, 2)}},
+      {"ring", {ring, shape(64)}},     {"pair", {pair, shape(64, 2)}},
       {"groups", {groups, shape(64)}}, {"named", {named, shape(96)}},
       {"lanes", {lanes, shape(32)}},   {"writer", {writer, shape(32)}},
   };
@@ -256,34 +263,44 @@ constexpr Mistake mistakes[] = {
      "n < 4; ++n) {\n      mbarrier_wait(1032",
      "the blocks end while a copy writes shared memory at"},
 
-    {"ArrivesInItsScope", "pair", "mbarrier_wait_cluster(1024, 0)",
-     "mbarrier_wait(1024, 0)",
+    {"BarrierOfAnother", "ring", "mbarrier_arrive(1032)",
+     "mbarrier_arrive(map_cluster(1032, 0))", "which is not in its own block"},
+    {"ArrivesRelaxed", "pair", "cluster_arrive();\n      cluster_wait();",
+     "cluster_arrive_relaxed();\n      cluster_wait();",
      "reads shared memory at .* of block ., which thread .* of block . wrote "
      "without a barrier"},
+    {"ReadRelaxed", "pair", "cluster_arrive();\n    }",
+     "cluster_arrive_relaxed();\n    }",
+     "writes shared memory at .* of block ., which thread .* of block . read "
+     "without a barrier"},
     {"ArrivesBeforeItStores", "pair",
-     "store_shared<float>(i * 4, x[rank * 32 + i]);\n  __syncwarp();\n  if (i "
-     "< "
-     "2)\n    mbarrier_arrive_cluster(map_cluster(1024, i));",
-     "if (i < 2)\n    mbarrier_arrive_cluster(map_cluster(1024, i));\n"
-     "  store_shared<float>(i * 4, x[rank * 32 + i]);\n  __syncwarp();",
+     "store_shared<float>(i * 4, x[n * 64 + rank * 32 + i]);\n"
+     "      cluster_arrive();",
+     "cluster_arrive();\n"
+     "      store_shared<float>(i * 4, x[n * 64 + rank * 32 + i]);",
      "(reads|writes) shared memory at .* of block ., which thread .* of block "
-     ". "
-     "(wrote|read) without a barrier"},
-    {"NoBarrierOfTheWarp", "pair", "__syncwarp();\n  if (i < 2)", "if (i < 2)",
+     ". (wrote|read) without a barrier"},
+    {"ReadsBeforeItWaits", "pair",
+     "cluster_wait();\n      y[n * 64 + rank * 32 + i] = "
+     "load_cluster<float>(map_cluster(0, 1 - rank) + i * 4);",
+     "y[n * 64 + rank * 32 + i] = "
+     "load_cluster<float>(map_cluster(0, 1 - rank) + i * 4);\n"
+     "      cluster_wait();",
      "(reads|writes) shared memory at .* of block ., which thread .* of block "
-     ". "
-     "(wrote|read) without a barrier"},
-    {"ArrivesAtItselfOnly", "pair",
-     "if (i < 2)\n    mbarrier_arrive_cluster("
-     "map_cluster(1024, i))",
-     "if (i < 1)\n    mbarrier_arrive_cluster(map_cluster(1024, rank))",
-     "waiting for phase 1 of the mbarrier at 1024 of block 0, of which 1 of 2 "
-     "arrivals"},
-    {"BarrierOfAnother", "pair",
-     "mbarrier_arrive_cluster(map_cluster(1024, i))",
-     "mbarrier_arrive(map_cluster(1024, i))", "which is not in its own block"},
-    {"NoBarrierOfTheCluster", "pair", "cluster_barrier();\n  store", "store",
-     "without a barrier behind its making|where none has been made"},
+     ". (wrote|read) without a barrier"},
+    {"WarpMissesArrivals", "pair", "n < 4", "n < 2",
+     "nothing can go on; threads 0-31 of block 0: waiting at the barrier of "
+     "the cluster, where 64 of 128 threads have not arrived; threads 32-63 of "
+     "block 0: waiting at barrier 0 with 32 of 64 threads"},
+    {"ArrivesTwice", "pair", "cluster_wait();\n      cluster_arrive_relaxed();",
+     "cluster_arrive_relaxed();",
+     "thread .* arrives at the barrier of the cluster again, without a wait "
+     "between"},
+    {"NeverArrives", "pair", "cluster_arrive_relaxed();\n  if", "if",
+     "thread .* waits at the barrier of the cluster without having arrived"},
+    {"EndsBeforeItIsRead", "pair", "__syncthreads();\n  cluster_wait();", "",
+     "block . ends without a barrier behind accesses of thread .* to its "
+     "shared memory|reads shared memory of block ., which has ended"},
     {"MappedWrongly", "pair", "map_cluster(0, 1 - rank)",
      "map_cluster(0, 2 - rank)", "maps address 0 to block 2 of a cluster of 2"},
     {"OwnInstruction", "pair", "load_cluster<float>(map_cluster(0, 1 - rank)",
@@ -401,7 +418,7 @@ TEST_P(RightKernels, Ring) {
   expect("ring", 96, [](size_t i) { return 2 * i; });
 }
 TEST_P(RightKernels, Pair) {
-  expect("pair", 64, [](size_t i) { return i ^ 32; });
+  expect("pair", 128, [](size_t i) { return i ^ 32; });
 }
 TEST_P(RightKernels, Groups) {
   expect("groups", 192, [](size_t i) { return i / 64 * 64 + 63 - i % 64; });

@@ -9,6 +9,7 @@
 
 // CHECK-LABEL: cuda.kernel @attention_1 arch "sm_90a" threads 128 shared
 //  CHECK-SAME:   cluster = 8
+//       CHECK:   cuda.cluster_arrive relaxed
 //       CHECK:   cuda.launch_dependents
 //   CHECK-NOT:   cuda.wait_dependency
 //       CHECK:   %[[RANK:.*]] = cuda.cluster_rank : i32
@@ -39,12 +40,16 @@
 //       CHECK:     scf.yield
 //       CHECK:   cuda.barrier
 //       CHECK:   cuda.store %{{.*}} : vector<2xf32>, <f32, shared>
-//       CHECK:   cuda.cluster_barrier
+//       CHECK:   cuda.cluster_wait
+//  CHECK-NEXT:   cuda.cluster_arrive{{$}}
+//  CHECK-NEXT:   cuda.cluster_wait
 //       CHECK:   cuda.map_cluster
 //       CHECK:   math.fma
 //       CHECK:   arith.divf
+//       CHECK:   cuda.cluster_arrive{{$}}
 //       CHECK:   cuda.store %{{.*}} : bf16, <bf16, global>
-//       CHECK:   cuda.cluster_barrier
+//       CHECK:   cuda.cluster_wait
+//  CHECK-NEXT:   cuda.return
 
 // A cluster of 2: a block has four splits and stores the state of each when it
 // ends. Splits without steps, in short contexts, are empty from the start.

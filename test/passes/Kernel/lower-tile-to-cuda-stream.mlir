@@ -6,13 +6,12 @@
 
 // CHECK-LABEL: cuda.kernel @linear arch "sm_90a" threads 288 shared
 //  CHECK-SAME:     attributes {cluster = 2 : i64, dependent_launch}
+//       CHECK:   cuda.cluster_arrive relaxed
 //       CHECK:   cuda.launch_dependents
 //       CHECK:   cuda.mbarrier_init %{{.*}} count 1 :
 //       CHECK:   cuda.mbarrier_init %{{.*}} count 8 :
-//       CHECK:   cuda.mbarrier_init %[[READY:.*]][%{{.*}}] count 8 :
-//       CHECK:   cuda.mbarrier_init %[[DONE:.*]][%{{.*}}] count 16 :
 //       CHECK:   cuda.fence_mbarrier_init
-//       CHECK:   cuda.cluster_barrier
+//       CHECK:   cuda.barrier{{$}}
 //       CHECK:   %[[MATH:.*]] = arith.cmpi slt, %{{.*}}, %c256_i32
 //       CHECK:   scf.if %[[MATH]] {
 //       CHECK:     cuda.wait_dependency
@@ -22,15 +21,16 @@
 //       CHECK:       cuda.load_matrix
 // CHECK-COUNT-8:     cuda.mma bf16
 //       CHECK:       cuda.mbarrier_arrive
+//       CHECK:     cuda.cluster_wait
+//       CHECK:     cuda.store %{{.*}} : f32, <f32, shared>
 //       CHECK:     cuda.barrier id 1 threads 256
-//       CHECK:     cuda.warp_barrier
-//       CHECK:     cuda.map_cluster %[[READY]]
-//       CHECK:     cuda.mbarrier_arrive_cluster
-//       CHECK:     cuda.mbarrier_wait %{{.*}} {cluster}
+//       CHECK:     cuda.store %{{.*}} : f32, <f32, shared>
+//   CHECK-NOT:     cuda.barrier
+//       CHECK:     cuda.cluster_arrive{{$}}
+//  CHECK-NEXT:     cuda.cluster_wait
 //       CHECK:     cuda.load %{{.*}} : <f32, cluster>, i32 -> vector<2xf32>
-//       CHECK:     cuda.warp_barrier
-//       CHECK:     cuda.map_cluster %[[DONE]]
-//       CHECK:     cuda.store
+//       CHECK:     cuda.cluster_arrive{{$}}
+//       CHECK:     cuda.store %{{.*}} : {{.*}}, <bf16, global>
 //       CHECK:   } else {
 //       CHECK:     cuda.mbarrier_expect
 //       CHECK:     cuda.copy_bulk {{.*}} hint stream
@@ -39,8 +39,14 @@
 //       CHECK:     cuda.mbarrier_wait
 //       CHECK:     cuda.copy_bulk
 //       CHECK:     cuda.copy_bulk
-//       CHECK:   cuda.cluster_barrier
-//       CHECK:   cuda.return
+//       CHECK:     scf.for
+//  CHECK-NEXT:       cuda.cluster_wait
+//  CHECK-NEXT:       cuda.cluster_arrive relaxed
+//       CHECK:     scf.for
+//  CHECK-NEXT:       cuda.cluster_wait
+//  CHECK-NEXT:       cuda.cluster_arrive relaxed
+//       CHECK:   cuda.cluster_wait
+//  CHECK-NEXT:   cuda.return
 #schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 2, column_warps = 4, step_warps = 2>
 tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"2", 1>] {
   tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {

@@ -343,7 +343,9 @@ tile.program @extract symbols ["rows"] grid [#tile.extent<"rows", 1>] {
 //  CHECK-SAME:   cluster = 2
 //   CHECK-DAG:   %[[SUMS:.*]] = cuda.shared_memory at 0 : <f32, shared>
 //   CHECK-DAG:   %[[IDS:.*]] = cuda.shared_memory at 64 : <i32, shared>
-//       CHECK:   cuda.cluster_barrier
+//   CHECK-NOT:   cuda.cluster
+//       CHECK:   cuda.cluster_arrive{{$}}
+//  CHECK-NEXT:   cuda.cluster_wait
 //       CHECK:   %[[RANK:.*]] = cuda.cluster_rank : i32
 //       CHECK:   %[[OWNER:.*]] = arith.divui %{{.*}}, %c8_i32
 //       CHECK:   arith.cmpi ne, %[[OWNER]], %[[RANK]]
@@ -354,8 +356,9 @@ tile.program @extract symbols ["rows"] grid [#tile.extent<"rows", 1>] {
 //       CHECK:   arith.addi %{{.*}}, %c32_i32
 //       CHECK:   scf.if
 //       CHECK:     cuda.map_cluster %[[IDS]] rank
-//       CHECK:   cuda.cluster_barrier
-//   CHECK-NOT:   cuda.cluster_barrier
+//       CHECK:   cuda.cluster_arrive{{$}}
+//  CHECK-NEXT:   cuda.cluster_wait
+//   CHECK-NOT:   cuda.cluster
 //       CHECK: cuda.kernel @gather
 //   CHECK-NOT:   barrier
 #divided = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 1, columns = 512, unroll = 4, row_columns = 512, row_unroll = 4, row_block = 1, column_block = 512, cluster = 2>

@@ -2,7 +2,9 @@
 
 // One warp copies pieces of the weight and the input, eight multiply. The first
 // pieces of the weight come before the wait for earlier kernels; the two blocks
-// of a cluster have half of the 4 steps each.
+// of a cluster have half of the 4 steps each. The warp that copies passes the
+// phases of the cluster's barrier as pieces are released, and those that are
+// left behind its last piece: four, as there are two tiles.
 
 // DOC
 // CHECK-LABEL: tile.kernel @sm_90a
@@ -24,7 +26,12 @@
 //       CHECK:       tile.copy constant %{{.*}} rows
 //       CHECK:     tile.wait_dependency
 //       CHECK:     tile.produce late %[[RING]]
-//       CHECK:     tile.produce all %[[RING]]
+//       CHECK:     scf.for
+//       CHECK:       tile.produce all %[[RING]]
+//       CHECK:       scf.for %[[P:.*]] = %{{.*}} to %{{.*}} step %c1
+//  CHECK-NEXT:         tile.cluster_barrier phase %[[P]]
+//       CHECK:     scf.for %[[P:.*]] = %{{.*}} to %c4 step %c1
+//  CHECK-NEXT:       tile.cluster_barrier phase %[[P]]
 #schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 2, column_warps = 4, step_warps = 2>
 tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"2", 1>] {
   tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {

@@ -185,7 +185,8 @@ cuda.kernel @matrices arch "sm_80" threads 32 shared 4096
 // CHECK-NEXT:   const u32 full = smem + 2048;
 // CHECK-NEXT:   mbarrier_init(full + slot * 8, 1);
 // CHECK-NEXT:   fence_mbarrier_init();
-// CHECK-NEXT:   cluster_barrier();
+// CHECK-NEXT:   cluster_arrive();
+// CHECK-NEXT:   cluster_wait();
 // CHECK-NEXT:   wait_dependency();
 // CHECK-NEXT:   const bool elected = elect();
 // CHECK-NEXT:   if (elected) {
@@ -213,7 +214,8 @@ cuda.kernel @hopper arch "sm_90" threads 64 shared 4096
   %full = cuda.shared_memory at 2048 : !cuda.ptr<i64, shared> loc("full")
   cuda.mbarrier_init %full[%slot] count 1 : i32
   cuda.fence_mbarrier_init
-  cuda.cluster_barrier
+  cuda.cluster_arrive
+  cuda.cluster_wait
   cuda.wait_dependency
   %first = cuda.elect
   scf.if %first {
@@ -248,15 +250,16 @@ cuda.kernel @hopper arch "sm_90" threads 64 shared 4096
 // CHECK-NEXT:   const u32 there = map_cluster(smem, peer);
 // CHECK-NEXT:   const u32 full_there = map_cluster(smem + 256, peer);
 // CHECK-NEXT:   set_registers<160, true>();
-// CHECK-NEXT:   cluster_barrier();
+// CHECK-NEXT:   cluster_arrive_relaxed();
+// CHECK-NEXT:   cluster_wait();
 // CHECK-NEXT:   store_async<float>(there + thread * 4, full_there, 1.0f);
 // CHECK-NEXT:   store_async<Vec<float, 4>>(there + 16, full_there + 8, splat<4>(1.0f));
-// CHECK-NEXT:   mbarrier_arrive_cluster(full_there);
 // CHECK-NEXT:   store_matrix(tile + thread * 2, splat<4>(0));
 // CHECK-NEXT:   store_matrix_transposed(tile + thread * 2, splat<4>(0));
 // CHECK-NEXT:   const float x = load_cluster<float>(there + thread * 4);
 // CHECK-NEXT:   store_cluster<float>(there, x);
-// CHECK-NEXT:   cluster_barrier();
+// CHECK-NEXT:   cluster_arrive();
+// CHECK-NEXT:   cluster_wait();
 // CHECK-NEXT:   set_registers<40, false>();
 // CHECK-NEXT: }
 cuda.kernel @exchange arch "sm_90a" threads 128 shared 4096
@@ -276,16 +279,17 @@ cuda.kernel @exchange arch "sm_90a" threads 128 shared 4096
   %there = cuda.map_cluster %sums rank %peer : !cuda.ptr<f32, shared>, i32 -> !cuda.ptr<f32, cluster> loc("there")
   %full_there = cuda.map_cluster %full rank %peer : !cuda.ptr<i64, shared>, i32 -> !cuda.ptr<i64, cluster> loc("full_there")
   cuda.set_registers increase 160
-  cuda.cluster_barrier
+  cuda.cluster_arrive relaxed
+  cuda.cluster_wait
   cuda.store_async %x, %there[%thread] complete %full_there[%zero] : f32, !cuda.ptr<f32, cluster>, i32, i32
   %v = vector.broadcast %x : f32 to vector<4xf32>
   cuda.store_async %v, %there[%four] complete %full_there[%one] : vector<4xf32>, !cuda.ptr<f32, cluster>, i32, i32
-  cuda.mbarrier_arrive_cluster %full_there[%zero] : i32
   cuda.store_matrix %pairs, %tile[%thread] : vector<4xi32>, !cuda.ptr<bf16, shared>, i32
   cuda.store_matrix %pairs, %tile[%thread] {transposed} : vector<4xi32>, !cuda.ptr<bf16, shared>, i32
   %y = cuda.load %there[%thread] : !cuda.ptr<f32, cluster>, i32 -> f32
   cuda.store %y, %there[%zero] : f32, !cuda.ptr<f32, cluster>, i32
-  cuda.cluster_barrier
+  cuda.cluster_arrive
+  cuda.cluster_wait
   cuda.set_registers decrease 40
   cuda.return
 }
