@@ -240,12 +240,16 @@ Value graph::splitHeads(OpBuilder &builder, Location loc, Value joined,
 // Rewriting
 //===----------------------------------------------------------------------===//
 
-LogicalResult graph::applyOnnxPatterns(func::FuncOp function,
+LogicalResult graph::applyOnnxPatterns(ModuleOp module,
                                        RewritePatternSet &&patterns) {
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
       .setUseTopDownTraversal(true);
-  return applyPatternsGreedily(function, std::move(patterns), config);
+  FrozenRewritePatternSet frozen(std::move(patterns));
+  for (auto function : module.getOps<func::FuncOp>())
+    if (failed(applyPatternsGreedily(function, frozen, config)))
+      return failure();
+  return success();
 }
 
 void graph::remarkApplied(Operation *op, StringRef pass, const Twine &what) {

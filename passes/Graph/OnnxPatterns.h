@@ -76,9 +76,9 @@ mlir::Value exchangeHeads(mlir::OpBuilder &builder, mlir::Location loc,
 /// The patterns of weft-simplify-onnx.
 void addSimplifyPatterns(mlir::RewritePatternSet &patterns);
 
-/// Applies patterns to a function until none matches; operators that nothing
-/// reads any more are gone then.
-llvm::LogicalResult applyOnnxPatterns(mlir::func::FuncOp function,
+/// Applies patterns to each function of the module until none matches;
+/// operators that nothing reads any more are gone then.
+llvm::LogicalResult applyOnnxPatterns(mlir::ModuleOp module,
                                       mlir::RewritePatternSet &&patterns);
 
 /// A tensor of integers with one dimension.

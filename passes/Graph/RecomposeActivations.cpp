@@ -190,13 +190,11 @@ template <typename Op> struct FindGelu : OpRewritePattern<Op> {
 class RecomposeActivations
     : public graph::impl::RecomposeActivationsBase<RecomposeActivations> {
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      RewritePatternSet patterns(&getContext());
-      patterns.add<FindSwish, FindSwishOfExp, FindGelu<onnx::MulOp>,
-                   FindGelu<onnx::DivOp>>(&getContext());
-      if (failed(applyOnnxPatterns(function, std::move(patterns))))
-        return signalPassFailure();
-    }
+    RewritePatternSet patterns(&getContext());
+    patterns.add<FindSwish, FindSwishOfExp, FindGelu<onnx::MulOp>,
+                 FindGelu<onnx::DivOp>>(&getContext());
+    if (failed(applyOnnxPatterns(getOperation(), std::move(patterns))))
+      signalPassFailure();
   }
 };
 

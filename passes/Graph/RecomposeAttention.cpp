@@ -503,13 +503,11 @@ struct FlattenAttention : OpRewritePattern<onnx::AttentionOp> {
 class RecomposeAttention
     : public graph::impl::RecomposeAttentionBase<RecomposeAttention> {
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      RewritePatternSet patterns(&getContext());
-      patterns.add<FindAttention, FlattenAttention>(&getContext());
-      addSimplifyPatterns(patterns);
-      if (failed(applyOnnxPatterns(function, std::move(patterns))))
-        return signalPassFailure();
-    }
+    RewritePatternSet patterns(&getContext());
+    patterns.add<FindAttention, FlattenAttention>(&getContext());
+    addSimplifyPatterns(patterns);
+    if (failed(applyOnnxPatterns(getOperation(), std::move(patterns))))
+      signalPassFailure();
   }
 };
 

@@ -208,12 +208,10 @@ struct FindNormBias : OpRewritePattern<onnx::AddOp> {
 
 class RecomposeNorms : public graph::impl::RecomposeNormsBase<RecomposeNorms> {
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      RewritePatternSet patterns(&getContext());
-      patterns.add<FindNorm, FindNormBias>(&getContext());
-      if (failed(applyOnnxPatterns(function, std::move(patterns))))
-        return signalPassFailure();
-    }
+    RewritePatternSet patterns(&getContext());
+    patterns.add<FindNorm, FindNormBias>(&getContext());
+    if (failed(applyOnnxPatterns(getOperation(), std::move(patterns))))
+      signalPassFailure();
   }
 };
 

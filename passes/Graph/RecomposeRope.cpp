@@ -259,13 +259,11 @@ struct FlattenRotary : OpRewritePattern<onnx::RotaryEmbeddingOp> {
 
 class RecomposeRope : public graph::impl::RecomposeRopeBase<RecomposeRope> {
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      RewritePatternSet patterns(&getContext());
-      patterns.add<FindRotation, FlattenRotary>(&getContext());
-      addSimplifyPatterns(patterns);
-      if (failed(applyOnnxPatterns(function, std::move(patterns))))
-        return signalPassFailure();
-    }
+    RewritePatternSet patterns(&getContext());
+    patterns.add<FindRotation, FlattenRotary>(&getContext());
+    addSimplifyPatterns(patterns);
+    if (failed(applyOnnxPatterns(getOperation(), std::move(patterns))))
+      signalPassFailure();
   }
 };
 

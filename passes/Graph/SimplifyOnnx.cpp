@@ -80,12 +80,10 @@ struct JoinReshapes : OpRewritePattern<onnx::ReshapeOp> {
 
 class SimplifyOnnx : public graph::impl::SimplifyOnnxBase<SimplifyOnnx> {
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      RewritePatternSet patterns(&getContext());
-      addSimplifyPatterns(patterns);
-      if (failed(applyOnnxPatterns(function, std::move(patterns))))
-        return signalPassFailure();
-    }
+    RewritePatternSet patterns(&getContext());
+    addSimplifyPatterns(patterns);
+    if (failed(applyOnnxPatterns(getOperation(), std::move(patterns))))
+      signalPassFailure();
   }
 };
 
