@@ -43,15 +43,9 @@ struct Normalised {
   double epsilon = 0;
 };
 
-/// y of sqrt(mean(y^2) + epsilon).
-bool matchDeviation(Value value, Normalised &norm) {
-  Value sum;
-  if (auto sqrt = value.getDefiningOp<onnx::SqrtOp>())
-    sum = sqrt.getInput();
-  else if (auto pow = value.getDefiningOp<onnx::PowOp>();
-           pow && isScalar(pow.getRhs(), 0.5))
-    sum = pow.getLhs();
-  auto add = sum ? sum.getDefiningOp<onnx::AddOp>() : onnx::AddOp();
+/// y of mean(y^2) + epsilon.
+bool matchVariance(Value value, Normalised &norm) {
+  auto add = value.getDefiningOp<onnx::AddOp>();
   if (!add)
     return false;
   auto split =
@@ -64,6 +58,17 @@ bool matchDeviation(Value value, Normalised &norm) {
   return norm.epsilon > 0;
 }
 
+/// y of sqrt(mean(y^2) + epsilon).
+bool matchDeviation(Value value, Normalised &norm) {
+  Value sum;
+  if (auto sqrt = value.getDefiningOp<onnx::SqrtOp>())
+    sum = sqrt.getInput();
+  else if (auto pow = value.getDefiningOp<onnx::PowOp>();
+           pow && isScalar(pow.getRhs(), 0.5))
+    sum = pow.getLhs();
+  return sum && matchVariance(sum, norm);
+}
+
 /// y of 1 / sqrt(mean(y^2) + epsilon).
 bool matchInverseDeviation(Value value, Normalised &norm) {
   if (auto reciprocal = value.getDefiningOp<onnx::ReciprocalOp>())
@@ -71,19 +76,8 @@ bool matchInverseDeviation(Value value, Normalised &norm) {
   if (auto div = value.getDefiningOp<onnx::DivOp>())
     return isScalar(div.getLhs(), 1) && matchDeviation(div.getRhs(), norm);
   auto pow = value.getDefiningOp<onnx::PowOp>();
-  if (!pow || !isScalar(pow.getRhs(), -0.5))
-    return false;
-  auto add = pow.getLhs().getDefiningOp<onnx::AddOp>();
-  if (!add)
-    return false;
-  auto split =
-      splitOperands(add, [](Value v) { return getScalar(v).has_value(); });
-  Value square = split ? getMeanInput(split->second) : Value();
-  norm.y = square ? getSquareBase(square) : Value();
-  if (!norm.y)
-    return false;
-  norm.epsilon = *getScalar(split->first);
-  return norm.epsilon > 0;
+  return pow && isScalar(pow.getRhs(), -0.5) &&
+         matchVariance(pow.getLhs(), norm);
 }
 
 std::optional<Normalised> matchNormalised(Value value) {
