@@ -119,6 +119,8 @@ public:
 
   /// A size as an index: a constant or weft.size.
   Value size(const Polynomial &size);
+  /// The same of each dimension; constants as attributes.
+  llvm::SmallVector<mlir::OpFoldResult> sizes(llvm::ArrayRef<Polynomial> shape);
   /// The type of a tensor after lowering.
   static RankedTensorType getType(llvm::ArrayRef<Polynomial> shape,
                                   Type element);

@@ -88,16 +88,9 @@ Value OnnxLowering::expandRows(Value rows, ArrayRef<Polynomial> shape) {
   int64_t leading = int64_t(shape.size()) - int64_t(trailing->size());
   if (leading == 1)
     return rows;
-  SmallVector<OpFoldResult> sizes;
-  for (const Polynomial &extent : shape) {
-    if (std::optional<int64_t> number = extent.getConstant())
-      sizes.push_back(builder.getIndexAttr(*number));
-    else
-      sizes.push_back(size(extent));
-  }
   return tensor::ExpandShapeOp::create(
       builder, loc, getType(shape, getElementTypeOrSelf(rows.getType())), rows,
-      joinLeading(leading, trailing->size()), sizes);
+      joinLeading(leading, trailing->size()), sizes(shape));
 }
 
 Value OnnxLowering::getRows(Value value, size_t trailing) {

@@ -61,6 +61,17 @@ Value OnnxLowering::size(const Polynomial &size) {
   return SizeOp::create(builder, loc, builder.getStringAttr(size.str()));
 }
 
+SmallVector<OpFoldResult> OnnxLowering::sizes(ArrayRef<Polynomial> shape) {
+  SmallVector<OpFoldResult> sizes;
+  for (const Polynomial &extent : shape) {
+    if (std::optional<int64_t> number = extent.getConstant())
+      sizes.push_back(builder.getIndexAttr(*number));
+    else
+      sizes.push_back(size(extent));
+  }
+  return sizes;
+}
+
 RankedTensorType OnnxLowering::getType(ArrayRef<Polynomial> shape,
                                        Type element) {
   SmallVector<int64_t> sizes;
@@ -199,17 +210,10 @@ Value OnnxLowering::reshape(Value tensor, ArrayRef<Polynomial> from,
         to.empty() ? SmallVector<ReassociationIndices>() : all(from.size()));
   if (to.size() < 2 && !(from.empty() && to.size() == 1))
     return tensor;
-  SmallVector<OpFoldResult> sizes;
-  for (const Polynomial &extent : to) {
-    if (std::optional<int64_t> number = extent.getConstant())
-      sizes.push_back(builder.getIndexAttr(*number));
-    else
-      sizes.push_back(size(extent));
-  }
   return tensor::ExpandShapeOp::create(
       builder, loc, getType(to, element), tensor,
       from.empty() ? SmallVector<ReassociationIndices>() : all(to.size()),
-      sizes);
+      sizes(to));
 }
 
 Value OnnxLowering::convert(Value tensor, ArrayRef<Polynomial> shape, Type to) {
