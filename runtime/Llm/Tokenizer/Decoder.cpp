@@ -67,6 +67,23 @@ void cleanUp(std::string &text) {
     replaceAll(text, from, to);
 }
 
+/// Bytes of characters, which may be unfinished.
+void pushBytes(DecodeState &state, std::string_view bytes,
+               DecodeStep::Tokens &out) {
+  std::string text;
+  state.assembler.push(bytes, text);
+  if (!text.empty())
+    out.push_back(std::move(text));
+}
+
+/// The end of such bytes.
+void finishBytes(DecodeState &state, DecodeStep::Tokens &out) {
+  std::string text;
+  state.assembler.finish(text);
+  if (!text.empty())
+    out.push_back(std::move(text));
+}
+
 } // namespace
 
 void ByteLevelDecoder::push(DecodeState &state, std::string token,
@@ -81,17 +98,11 @@ void ByteLevelDecoder::push(DecodeState &state, std::string token,
     }
     bytes += static_cast<char>(*byte);
   }
-  std::string text;
-  state.assembler.push(bytes, text);
-  if (!text.empty())
-    out.push_back(std::move(text));
+  pushBytes(state, bytes, out);
 }
 
 void ByteLevelDecoder::finish(DecodeState &state, Tokens &out) const {
-  std::string text;
-  state.assembler.finish(text);
-  if (!text.empty())
-    out.push_back(std::move(text));
+  finishBytes(state, out);
 }
 
 void ByteFallbackDecoder::push(DecodeState &state, std::string token,
@@ -105,10 +116,7 @@ void ByteFallbackDecoder::push(DecodeState &state, std::string token,
   if (token.size() == 6 && token.starts_with("<0x") && token[5] == '>' &&
       hex(token[3]) >= 0 && hex(token[4]) >= 0) {
     char byte = static_cast<char>(hex(token[3]) * 16 + hex(token[4]));
-    std::string text;
-    state.assembler.push(std::string_view(&byte, 1), text);
-    if (!text.empty())
-      out.push_back(std::move(text));
+    pushBytes(state, std::string_view(&byte, 1), out);
     return;
   }
   finish(state, out);
@@ -116,10 +124,7 @@ void ByteFallbackDecoder::push(DecodeState &state, std::string token,
 }
 
 void ByteFallbackDecoder::finish(DecodeState &state, Tokens &out) const {
-  std::string text;
-  state.assembler.finish(text);
-  if (!text.empty())
-    out.push_back(std::move(text));
+  finishBytes(state, out);
 }
 
 void WordPieceDecoder::push(DecodeState &state, std::string token,
