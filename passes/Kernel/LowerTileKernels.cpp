@@ -50,6 +50,12 @@ bool weft::tile::isOnNumbers(Operation *op) {
          llvm::all_of(op->getResultTypes(), isNumber);
 }
 
+Type weft::tile::withElement(Type type, Type element) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return VectorType::get(vector.getShape(), element);
+  return element;
+}
+
 LogicalResult weft::tile::rejectOperation(Operation *op, StringRef memory) {
   return op->emitError("cannot lower '")
          << op->getName()

@@ -34,6 +34,9 @@ bool isArithmetic(mlir::Operation *op);
 /// Whether all operands and results are numbers rather than tiles.
 bool isOnNumbers(mlir::Operation *op);
 
+/// A number or a vector of them with another element type.
+mlir::Type withElement(mlir::Type type, mlir::Type element);
+
 /// The error of an operation that kernels may not have. `memory` lists the
 /// operations of memref that they may.
 mlir::LogicalResult rejectOperation(mlir::Operation *op,

@@ -1,5 +1,6 @@
 //===- LowerTileToCudaElementwise.cpp - Arithmetic on registers -----------===//
 
+#include "passes/Kernel/LowerTileKernels.h"
 #include "passes/Kernel/LowerTileToCuda.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -11,13 +12,6 @@ using namespace weft::tile;
 static bool isHalf(Type type) {
   Type element = getElementTypeOrSelf(type);
   return element.isF16() || element.isBF16();
-}
-
-/// `type` with another element type.
-static Type withElement(Type type, Type element) {
-  if (auto vector = dyn_cast<VectorType>(type))
-    return VectorType::get(vector.getShape(), element);
-  return element;
 }
 
 Value CudaTileEmitter::toF32(Value value) {

@@ -1,5 +1,6 @@
 //===- LowerTileToVectorElementwise.cpp - Arithmetic on tiles -------------===//
 
+#include "passes/Kernel/LowerTileKernels.h"
 #include "passes/Kernel/LowerTileToVector.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -11,13 +12,6 @@ using namespace weft::tile;
 //===----------------------------------------------------------------------===//
 // Half-precision conversions, on numbers or vectors
 //===----------------------------------------------------------------------===//
-
-/// `type` with another element type.
-static Type withElement(Type type, Type element) {
-  if (auto vector = dyn_cast<VectorType>(type))
-    return VectorType::get(vector.getShape(), element);
-  return element;
-}
 
 /// f16 in an i32 to f32 by integer arithmetic. NaNs become quiet, as F16C does.
 Value TileEmitter::extendF16(Value bits) {
