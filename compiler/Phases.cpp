@@ -38,6 +38,11 @@ static void buildGraph(OpPassManager &manager, const CompileOptions &options) {
     manager.addPass(graph::createRecomposeNorms());
     manager.addPass(graph::createRecomposeRope());
     manager.addPass(graph::createRecomposeAttention());
+    graph::RecomposeDecoderOptions decoder;
+    decoder.samples = options.samplesInPlan();
+    // Loops are for CPUs.
+    decoder.stepOnly = options.target.isCuda();
+    manager.addPass(graph::createRecomposeDecoder(decoder));
   }
   graph::LowerOnnxOptions lowering;
   lowering.loopsOnly = !options.fuse;

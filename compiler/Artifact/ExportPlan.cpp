@@ -43,8 +43,11 @@ namespace {
 /// The symbols of the runtime's contract (docs/architecture.md) that live as
 /// long as a session.
 bool isPerSession(StringRef symbol) { return symbol == "cache_blocks"; }
-/// Those of which a step may have none.
-bool isOptional(StringRef symbol) { return symbol == "adjustments"; }
+/// Those of which a run may have none: adjustments of a step, and tokens of the
+/// past, as exporters call their number in ONNX files.
+bool isOptional(StringRef symbol) {
+  return symbol == "adjustments" || symbol.starts_with("past");
+}
 
 class PlanExporter {
 public:

@@ -92,7 +92,9 @@ public:
   OpBuilder &builder;
   const onnx::SymbolicValues &symbolic;
   bool usesModelOps; ///< Operators become model operations where these exist.
-  Location loc;      ///< Of the operator that is being lowered.
+  /// Values that have not become rows have none.
+  bool onlyRows = false;
+  Location loc; ///< Of the operator that is being lowered.
 
   /// What an operator's value has become. Values that are known are made where
   /// they are first asked for.
@@ -156,6 +158,8 @@ public:
 
   /// Lowers an operator; false if there is no lowering for it.
   bool lower(Operation *op);
+  /// The same with model operations only.
+  bool lowerToModelOp(Operation *op);
 
   /// Softmax of the wide type over one dimension; a row whose largest element
   /// is -infinity becomes 0 if `zeroMasked`, else what the formula gives.
@@ -167,9 +171,6 @@ private:
 
   Value reshapeTrailing(Value rows, llvm::ArrayRef<int64_t> trailing);
   Value expandRows(Value rows, llvm::ArrayRef<Polynomial> shape);
-
-  // Model operations; false if there is none for the operator in its form.
-  bool lowerToModelOp(Operation *op);
 
   // One function for each family; false if the operator is of another.
   bool lowerStructure(Operation *op);

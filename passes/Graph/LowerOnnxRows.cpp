@@ -107,6 +107,8 @@ Value OnnxLowering::getRows(Value value, size_t trailing) {
   if (Value rows = rowsOf.lookup(value))
     if (countColumns(rows) == ShapedType::getNumElements(columns))
       return reshapeTrailing(rows, columns);
+  if (onlyRows)
+    return {};
   Value tensor = get(value);
   int64_t leading = int64_t(shape.size() - trailing);
   if (leading > 1) {

@@ -129,6 +129,41 @@ def RecomposeAttention : Pass<"weft-recompose-attention", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weft::onnx::OnnxDialect"];
 }
 
+def RecomposeDecoder : Pass<"weft-recompose-decoder", "::mlir::ModuleOp"> {
+  let summary = "makes the step of a decoder from its graph of ONNX";
+  let description = [{
+    A graph that computes logits of `[batch, length]` tokens, behind keys and values
+    of a past or without one, gets the entry `step` of a decoder: tokens of any
+    sequences as rows, `weft.cache_append` into the runtime's cache in the place
+    of past and present tensors, `weft.attention` that reads it, and logits of the
+    rows that are asked for. Positions are those of the step, an attention mask
+    hides nothing, since a step has no padding; tables of angles are a
+    `weft.rope_table` again where their frequencies are a constant.
+
+    Stands behind the passes that recognise operations, and before
+    `weft-lower-onnx`, which lowers the graph itself.
+
+    Conditions: the module has the attribute `weft.decoder` of an importer. Inputs
+    are token ids, `attention_mask`, `position_ids` and keys and values of the past;
+    outputs are logits and the keys and values of attentions. All attentions are
+    causal, also behind their past, and everything else is computed for each token
+    alone by model operations.
+
+    Remarks: that there is a step, or why not.
+  }];
+  let options = [
+    Option<"samples", "samples", "bool", "false", "The step chooses ids">,
+    Option<"stepOnly", "step-only", "bool", "false",
+           "A graph that became a step is not lowered itself">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
+    "::weft::WeftDialect"
+  ];
+}
+
 def LowerOnnx : Pass<"weft-lower-onnx", "::mlir::ModuleOp"> {
   let summary = "turns operators of ONNX into model operations and loops";
   let description = [{

@@ -172,11 +172,39 @@ private:
   /// null if it is none.
   Value getMemory(Value tensor) {
     while (Operation *op = tensor.getDefiningOp()) {
-      if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+      if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+               tensor::ExtractSliceOp>(op))
         return {};
       tensor = op->getOperand(0);
     }
     return k.getArgument(tensor);
+  }
+
+  /// The place in a tensor's memory of the element that is at `place` of the
+  /// tensor: they differ behind slices.
+  Value getMemoryPlace(Value tensor, Value place) {
+    while (Operation *op = tensor.getDefiningOp()) {
+      if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+        place = getSourcePlace(slice, place);
+      tensor = op->getOperand(0);
+    }
+    return place;
+  }
+
+  Value getSourcePlace(tensor::ExtractSliceOp slice, Value place) {
+    Shape shape = getShape(slice.getResult());
+    SmallVector<Value> indices(shape.size());
+    for (size_t dim = shape.size(); dim-- > 0;) {
+      Value offset = k.index(slice.getStaticOffset(dim));
+      if (dim == 0) {
+        indices[dim] = k.add(place, offset);
+        break;
+      }
+      Value size = getSize(shape[dim]);
+      indices[dim] = k.add(k.create<arith::RemUIOp>(place, size), offset);
+      place = k.create<arith::DivUIOp>(place, size);
+    }
+    return getPlace(slice.getSource(), indices);
   }
 
   /// The place of an element, counted in row-major order.
@@ -202,8 +230,8 @@ private:
           .getResult();
     if (!memory)
       return op->emitError("reads a tensor that is no input of its kernel");
-    return k.create<memref::LoadOp>(memory, getPlace(tensor, indices))
-        .getResult();
+    Value place = getMemoryPlace(tensor, getPlace(tensor, indices));
+    return k.create<memref::LoadOp>(memory, place).getResult();
   }
 
   Value evaluate(AffineExpr expr, ArrayRef<Value> loops) {

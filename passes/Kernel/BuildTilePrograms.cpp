@@ -65,7 +65,7 @@ ProgramShape getShape(DispatchOp dispatch, tile::ScheduleInterface schedule) {
   auto count = [](int64_t n) { return std::to_string(n); };
   Operation *root = nullptr;
   for (Operation &op : dispatch.getBlock().without_terminator()) {
-    if (op.getDialect() == dispatch->getDialect() ||
+    if ((op.getDialect() == dispatch->getDialect() && !isa<SizeOp>(op)) ||
         (isa<arith::ArithDialect>(op.getDialect()) &&
          !op.hasTrait<OpTrait::ConstantLike>()))
       shape.description.push_back(op.getName().stripDialect());

@@ -163,8 +163,8 @@ KernelBuilder::KernelBuilder(OpBuilder &builder, DispatchOp dispatch,
 SmallVector<Operation *> KernelBuilder::getOps() {
   SmallVector<Operation *> ops;
   for (Operation &op : dispatch.getBlock().without_terminator())
-    if (!isa<tensor::DimOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp,
-             tensor::CollapseShapeOp>(op) &&
+    if (!isa<SizeOp, tensor::DimOp, tensor::ExtractSliceOp,
+             tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) &&
         !op.hasTrait<OpTrait::ConstantLike>())
       ops.push_back(&op);
   return ops;

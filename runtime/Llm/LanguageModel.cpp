@@ -165,10 +165,15 @@ weft::rt::chooseSymbols(const Plan &plan, const ModelMeta &meta,
       {"table_width", width},
       {"cache_blocks", options.cacheBlocks},
       {"adjustments", getMostAdjustments(options.sequences)}};
-  for (const SymbolValue &value : known)
-    for (const Symbol &symbol : plan.symbols)
-      if (symbol.name == value.name)
-        values.push_back(value);
+  for (const Symbol &symbol : plan.symbols) {
+    const auto *value =
+        std::ranges::find(known, symbol.name, &SymbolValue::name);
+    // Entries that generation does not run take the least of their sizes.
+    if (value != std::end(known))
+      values.push_back(*value);
+    else
+      values.push_back({symbol.name, std::max<int64_t>(symbol.min, 1)});
+  }
   return values;
 }
 

@@ -161,9 +161,9 @@ int writeIr(ModuleOp module) {
 
 /// A tokenizer that the runtime cannot load is found now and not by whoever
 /// gets the plan.
-int checkTokenizer(const ImportedModel &model) {
+int checkTokenizer(const TokenizerFiles &tokenizerFiles, int64_t vocabulary) {
   std::vector<rt::Tokenizer::File> files;
-  for (const auto &[name, text] : model.tokenizerFiles)
+  for (const auto &[name, text] : tokenizerFiles)
     files.push_back(
         {name, {reinterpret_cast<const uint8_t *>(text.data()), text.size()}});
   if (files.empty())
@@ -173,10 +173,10 @@ int checkTokenizer(const ImportedModel &model) {
   if (!tokenizer)
     return tools::finish(toolName, tokenizer.getStatus());
   const int64_t ids = (*tokenizer)->vocabularySize();
-  if (ids > model.config.vocabSize)
+  if (ids > vocabulary)
     llvm::WithColor::warning(llvm::errs(), toolName)
         << "the tokenizer has ids up to " << ids - 1
-        << ", the model those below " << model.config.vocabSize
+        << ", the model those below " << vocabulary
         << ": texts with such tokens are refused\n";
   return tools::exitOk;
 }
@@ -264,12 +264,19 @@ int run() {
         modelOptions.importOnnx(toolName, checkpoint, mlirContext, reportJson);
     if (!onnx)
       return tools::exitDiagnosed;
+    // How many ids the model has is known when it has become a decoder.
+    if (!toIr)
+      if (int code = checkTokenizer(onnx->tokenizerFiles, INT32_MAX);
+          code != tools::exitOk)
+        return code;
   } else if (!checkpoint.empty() || !modelOptions.synthesize.empty()) {
     model = modelOptions.import(toolName, checkpoint, reportJson);
     if (!model)
       return tools::exitDiagnosed;
     if (!toIr)
-      if (int code = checkTokenizer(*model); code != tools::exitOk)
+      if (int code =
+              checkTokenizer(model->tokenizerFiles, model->config.vocabSize);
+          code != tools::exitOk)
         return code;
   }
   if (fromIr) {
@@ -320,6 +327,8 @@ int run() {
   }
   if (model)
     artifact.tokenizerFiles = model->tokenizerFiles;
+  else if (onnx)
+    artifact.tokenizerFiles = onnx->tokenizerFiles;
   std::unique_ptr<tools::ProgressBar> progress;
   artifact.progress = [&](uint64_t total, uint64_t written) {
     if (written == 0)

@@ -58,6 +58,12 @@ Result<dump::ResolvedSizes> dump::resolveSizes(const Plan &plan,
   Result<std::vector<SymbolValue>> values = getServingSymbols(plan, serving);
   if (!values)
     return values.getStatus();
+  // Of what a decoder has beside its step: the least.
+  if (hasSymbol(plan, "cache_blocks"))
+    for (const Symbol &symbol : plan.symbols)
+      if (std::ranges::find(*values, symbol.name, &SymbolValue::name) ==
+          values->end())
+        values->push_back({symbol.name, std::max<int64_t>(symbol.min, 1)});
   for (const auto &[name, value] : sizes.symbols) {
     auto it = std::ranges::find(*values, name, &SymbolValue::name);
     if (it != values->end())

@@ -188,16 +188,16 @@ Status weft::runEntry(const EntryOptions &options) {
   for (uint32_t i = 0; i < plan.symbols.size(); ++i) {
     const Symbol &symbol = plan.symbols[i];
     auto it = values->find(i);
+    bool used = std::find(entry.symbols.begin(), entry.symbols.end(), i) !=
+                entry.symbols.end();
     if (it == values->end()) {
       // Not a size of this entry: as small as the plan allows.
-      if (!symbol.perSession)
+      if (!symbol.perSession || !used)
         sizes.symbols.push_back(
             {symbol.name, std::max<int64_t>(symbol.min, 1)});
       continue;
     }
     sizes.symbols.push_back({symbol.name, it->second});
-    bool used = std::find(entry.symbols.begin(), entry.symbols.end(), i) !=
-                entry.symbols.end();
     if (!symbol.perSession && used)
       runSymbols.push_back({symbol.name, it->second});
   }

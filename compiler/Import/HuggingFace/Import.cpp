@@ -5,6 +5,7 @@
 #include "compiler/Import/CheckpointFolder.h"
 #include "compiler/Import/Folder.h"
 #include "compiler/Import/Synthesize.h"
+#include "compiler/Import/TokenizerFiles.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -17,13 +18,6 @@ using namespace llvm;
 namespace weft {
 
 static constexpr size_t maxConfigBytes = 16 << 20;
-static constexpr size_t maxTokenizerBytes = 256 << 20;
-
-static constexpr StringRef tokenizerNames[] = {
-    "added_tokens.json", "chat_template.jinja",     "merges.txt",
-    "tokenizer.json",    "tokenizer.model",         "tokenizer_config.json",
-    "vocab.json",        "special_tokens_map.json", "vocab.txt"};
-
 /// Generated from bench/configs.
 static constexpr struct {
   StringRef name, text;
@@ -36,16 +30,6 @@ std::vector<StringRef> getBuiltinConfigs() {
   for (const auto &config : builtinConfigs)
     names.push_back(config.name);
   return names;
-}
-
-static std::string readOrReport(const Folder &folder, StringRef name,
-                                size_t maxBytes, ImportReport &report,
-                                StringRef expected) {
-  auto text = folder.readText(name, maxBytes);
-  if (text)
-    return std::move(*text);
-  report.unreadable(folder.getPath() + "/" + name, text.takeError(), expected);
-  return "";
 }
 
 static std::optional<Folder> openFolder(StringRef path, bool followLinks,
@@ -78,15 +62,6 @@ static std::optional<ModelConfig> readConfig(const Folder &folder,
   return parseHuggingFaceConfig(config, generation, options.config, report);
 }
 
-static void readTokenizer(const Folder &folder, ImportedModel &model,
-                          ImportReport &report) {
-  for (StringRef name : tokenizerNames)
-    if (folder.exists(name))
-      model.tokenizerFiles.emplace_back(
-          name.str(), readOrReport(folder, name, maxTokenizerBytes, report,
-                                   "a readable tokenizer file"));
-}
-
 static std::string nameOf(StringRef path) {
   SmallString<128> full(path);
   sys::fs::make_absolute(full);
@@ -105,8 +80,7 @@ std::vector<std::string> listCheckpointFiles(StringRef path) {
   for (StringRef name : folder->list())
     if (name == "config.json" || name == "generation_config.json" ||
         name.ends_with(".safetensors") ||
-        name.ends_with(".safetensors.index.json") ||
-        is_contained(tokenizerNames, name))
+        name.ends_with(".safetensors.index.json") || isTokenizerFile(name))
       files.push_back((path + "/" + name).str());
   return files;
 }
@@ -122,7 +96,7 @@ std::optional<ImportedModel> importCheckpoint(StringRef path,
   model.name = nameOf(path);
   std::optional<ModelConfig> config = readConfig(*folder, options, report);
   model.source = CheckpointFolder::open(*folder, report);
-  readTokenizer(*folder, model, report);
+  model.tokenizerFiles = readTokenizerFiles(*folder, report);
   if (config && model.source) {
     model.config = std::move(*config);
     model.weights = describeWeights(model.config, model.source.get());
@@ -160,7 +134,7 @@ static std::optional<ModelConfig> findConfig(StringRef path,
     return std::nullopt;
   model.name = isFile ? sys::path::stem(path).str() : nameOf(path);
   if (!isFile) {
-    readTokenizer(*folder, model, report);
+    model.tokenizerFiles = readTokenizerFiles(*folder, report);
     return readConfig(*folder, options, report);
   }
   std::string text = readOrReport(*folder, sys::path::filename(path),

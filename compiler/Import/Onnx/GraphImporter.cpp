@@ -417,11 +417,15 @@ Value GraphImporter::makeConstant(DenseElementsAttr value) {
 }
 
 /// Whether a tensor is part of the IR: what shapes are made of, and numbers of
-/// formulas.
-static bool isSmall(OnnxType type, uint64_t elements) {
+/// formulas, among them the frequencies of rotary embeddings, [1, n, 1].
+static bool isSmall(OnnxType type, ArrayRef<int64_t> shape, uint64_t elements) {
   bool isInteger = type == OnnxType::Int64 || type == OnnxType::Int32 ||
                    type == OnnxType::Bool;
-  return elements <= (isInteger ? onnx::SymbolicValues::maxElements : 16);
+  bool isShapedVector =
+      shape.size() > 2 &&
+      llvm::count_if(shape, [](int64_t size) { return size != 1; }) == 1;
+  return elements <=
+         (isInteger || isShapedVector ? onnx::SymbolicValues::maxElements : 16);
 }
 
 Value GraphImporter::importTensor(const OnnxTensor &tensor, StringRef name) {
@@ -433,7 +437,8 @@ Value GraphImporter::importTensor(const OnnxTensor &tensor, StringRef name) {
   std::optional<ElementType> type = toElementType(tensor.type);
   // Types that weights cannot have are few and far between.
   constexpr uint64_t maxLiteral = 1 << 20;
-  if (isSmall(tensor.type, elements) || (!type && elements <= maxLiteral))
+  if (isSmall(tensor.type, tensor.shape, elements) ||
+      (!type && elements <= maxLiteral))
     return makeConstant(weft::makeConstant(builder.getContext(), tensor.type,
                                            tensor.shape, data->bytes));
   if (!type) {

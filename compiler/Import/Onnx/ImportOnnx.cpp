@@ -1,7 +1,9 @@
 //===- ImportOnnx.cpp - An ONNX file as a whole ---------------------------===//
 
+#include "compiler/Import/Onnx/DecoderFiles.h"
 #include "compiler/Import/Onnx/GraphImporter.h"
 #include "compiler/Import/Onnx/ReadOnnx.h"
+#include "passes/Graph/DecoderFacts.h"
 
 #include "llvm/Support/Path.h"
 
@@ -82,6 +84,11 @@ std::optional<ImportedOnnx> weft::importOnnx(StringRef path,
   if (!functions || report.hasErrors())
     return std::nullopt;
 
+  std::string facts =
+      readDecoderFacts(*named, llvm::sys::path::stem(fileName), report);
+  TokenizerFiles tokenizer = readTokenizerFiles(*named, report);
+  if (report.hasErrors())
+    return std::nullopt;
   SymbolEqualities known;
   // Each attempt but the last one removes a symbol.
   for (size_t attempt = 0; attempt < 256; ++attempt) {
@@ -92,7 +99,10 @@ std::optional<ImportedOnnx> weft::importOnnx(StringRef path,
                            *module, report);
     if (importer.run()) {
       weights->finish();
-      return ImportedOnnx{std::move(module), std::move(weights)};
+      (*module)->setAttr(graph::decoderFactsAttrName,
+                         StringAttr::get(&context, facts));
+      return ImportedOnnx{std::move(module), std::move(weights),
+                          std::move(tokenizer)};
     }
     if (report.hasErrors())
       return std::nullopt;

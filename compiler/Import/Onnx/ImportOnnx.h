@@ -4,6 +4,7 @@
 #define WEFT_COMPILER_IMPORT_ONNX_IMPORTONNX_H
 
 #include "compiler/Import/Onnx/OnnxModel.h"
+#include "compiler/Import/TokenizerFiles.h"
 #include "models/common/ImportReport.h"
 #include "models/common/WeightSource.h"
 
@@ -31,8 +32,11 @@ struct OnnxImportOptions {
 
 /// A model in the dialect `onnx` and its weights.
 struct ImportedOnnx {
-  mlir::OwningOpRef<mlir::ModuleOp> module; ///< One entry point, `main`.
+  /// One entry point, `main`, and what files beside the model say of a decoder
+  /// (passes/Graph/DecoderFacts.h).
+  mlir::OwningOpRef<mlir::ModuleOp> module;
   std::unique_ptr<WeightSource> weights;
+  TokenizerFiles tokenizerFiles; ///< Those beside the model.
 };
 
 /// The name of the entry point.

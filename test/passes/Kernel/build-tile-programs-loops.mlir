@@ -48,6 +48,33 @@ func.func @noInput(%x: tensor<4xf32> {weft.name = "x"}) -> tensor<4xf32> {
 
 // -----
 
+// A slice of rows that another kernel made for several readers is read in place.
+
+// CHECK-LABEL: tile.program @loops
+//       CHECK:   tile.kernel {{.*}} (%[[X:.*]]: memref<?xf32>, %{{.*}}: memref<?xf32>)
+//   CHECK-DAG:     %[[C3:.*]] = arith.constant 3 : index
+//   CHECK-DAG:     %[[C8:.*]] = arith.constant 8 : index
+//       CHECK:       %[[ROW:.*]] = arith.divui %{{.*}} : index
+//       CHECK:       %[[START:.*]] = arith.muli %[[ROW]], %[[C8]] : index
+//       CHECK:       memref.load %[[X]]
+func.func @slice(%x: tensor<?x8xf32> {weft.name = "x", weft.symbols = ["n"]}) -> tensor<?x3xf32> {
+  %0 = weft.dispatch "slice" (%a = %x : tensor<?x8xf32>) -> (tensor<?x3xf32>) {
+    %n = weft.size "n"
+    %part = tensor.extract_slice %a[0, 3] [%n, 3] [1, 1] : tensor<?x8xf32> to tensor<?x3xf32>
+    %empty = tensor.empty(%n) : tensor<?x3xf32>
+    %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+        ins(%part : tensor<?x3xf32>) outs(%empty : tensor<?x3xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %2 = arith.negf %in : f32
+      linalg.yield %2 : f32
+    } -> tensor<?x3xf32>
+    weft.yield %1 : tensor<?x3xf32>
+  }
+  return %0 : tensor<?x3xf32>
+}
+
+// -----
+
 func.func @noValues(%x: tensor<4xf32> {weft.name = "x"}) -> tensor<f32> {
   %0 = weft.dispatch "d" (%a = %x : tensor<4xf32>) -> (tensor<f32>) {
     %empty = tensor.empty() : tensor<f32>
