@@ -72,7 +72,7 @@ static void buildFuse(OpPassManager &manager, const CompileOptions &options) {
   if (options.fuse)
     manager.addPass(fuse::createMergeParallelLinears());
   fuse::PackWeightsOptions packing;
-  packing.fragments = options.target.isCuda();
+  packing.coreMatrices = options.target.isCuda();
   manager.addPass(fuse::createPackWeights(packing));
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

@@ -118,6 +118,8 @@ def main():
                      shape, "--dtype", dtype, "-o", plan])
             if not os.path.exists(model):
                 random_gguf.write(config, dtype, model)
+            # Writing the files back would take memory bandwidth from a run.
+            os.sync()
             for threads in map(int, arguments.threads.split(",")):
                 weft, llama = [], []
                 for _ in range(arguments.rounds):

@@ -346,39 +346,34 @@ llvm::Error readPanels(ElementStream &stream, PanelLayoutAttr layout,
   return llvm::Error::success();
 }
 
-/// Stores 16 rows of `inputs` 16-bit elements as a row of fragments; see
-/// FragmentLayoutAttr. Elements of adjacent k move in pairs.
-void packFragments(ArrayRef<const uint8_t *> rows, int64_t inputs,
-                   uint32_t *fragments) {
-  // A fragment at a time, whose lines and those of the rows stay in the cache.
-  for (int64_t block = 0; block < inputs / fragmentSize; ++block)
-    for (auto [n, row] : llvm::enumerate(rows)) {
-      uint32_t pairs[fragmentSize / 2];
-      std::memcpy(pairs, row + block * sizeof(pairs), sizeof(pairs));
-      for (int64_t half = 0; half < 2; ++half)
-        for (int64_t t = 0; t < 4; ++t) {
-          int64_t lane = n % 8 * 4 + t;
-          fragments[((block * 32 + lane) * 2 + half) * 2 + n / 8] =
-              pairs[half * 4 + t];
+/// Stores 16 rows of 16-bit elements as blocks of core matrices; see
+/// CoreMatrixLayoutAttr.
+void packCoreMatrices(ArrayRef<const uint8_t *> rows, int64_t inputs,
+                      uint8_t *matrices) {
+  constexpr size_t matrixRow = coreMatrixSize * sizeof(uint16_t);
+  constexpr size_t blockRow = coreMatrixInputs * sizeof(uint16_t);
+  for (int64_t block = 0; block < inputs / coreMatrixInputs; ++block)
+    for (size_t half = 0; half < rows.size(); half += coreMatrixSize)
+      for (size_t at = 0; at < blockRow; at += matrixRow)
+        for (const uint8_t *row : rows.slice(half, coreMatrixSize)) {
+          std::memcpy(matrices, row + block * blockRow + at, matrixRow);
+          matrices += matrixRow;
         }
-    }
 }
 
-llvm::Error readFragments(ElementStream &stream, ArrayRef<int64_t> shape,
-                          ByteSink sink) {
+llvm::Error readCoreMatrices(ElementStream &stream, ArrayRef<int64_t> shape,
+                             ByteSink sink) {
   int64_t inputs = shape.back(), outputs = shape[shape.size() - 2];
   int64_t rowCount = countMatrices(shape) * outputs;
-  std::vector<uint32_t> fragments(fragmentSize * inputs / 2);
+  std::vector<uint8_t> matrices(fragmentSize * inputs * sizeof(uint16_t));
   std::vector<std::vector<uint8_t>> buffers(fragmentSize);
   SmallVector<const uint8_t *> rows;
   for (int64_t first = 0; first < rowCount; first += fragmentSize) {
     if (llvm::Error error =
             readRows(stream, first, fragmentSize, inputs, buffers, rows))
       return error;
-    packFragments(rows, inputs, fragments.data());
-    if (llvm::Error error =
-            sink({reinterpret_cast<const uint8_t *>(fragments.data()),
-                  fragments.size() * sizeof(uint32_t)}))
+    packCoreMatrices(rows, inputs, matrices.data());
+    if (llvm::Error error = sink(matrices))
       return error;
   }
   return llvm::Error::success();
@@ -426,8 +421,8 @@ llvm::Error readSources(llvm::StringRef name, RankedTensorType type,
   unsigned bytes = getByteSize(*element);
   if (auto panels = dyn_cast_or_null<PanelLayoutAttr>(layout))
     return readPanels(stream, panels, shape, bytes, sink);
-  if (isa_and_nonnull<FragmentLayoutAttr>(layout))
-    return readFragments(stream, shape, sink);
+  if (isa_and_nonnull<CoreMatrixLayoutAttr>(layout))
+    return readCoreMatrices(stream, shape, sink);
   return readRowMajor(stream, elements, bytes, sink);
 }
 

@@ -499,7 +499,8 @@ def Cuda_MmaOp : Cuda_Op<"mma", [Pure]> {
   let assemblyFormat = "$element $lhs `,` $rhs `,` $accumulator attr-dict";
 }
 
-def Cuda_WarpgroupSum : VectorOfLengthAndType<[4, 8, 16, 32], [F32]>;
+def Cuda_WarpgroupSum : VectorOfLengthAndType<
+    [4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64], [F32]>;
 
 def Cuda_WarpgroupArriveOp : Cuda_Op<"warpgroup_arrive", [InferTypeOpAdaptor]> {
   let summary = "gives registers to the multiplications of a warpgroup";
@@ -523,8 +524,8 @@ def Cuda_WarpgroupMmaOp : Cuda_Op<"warpgroup_mma",
     [AllTypesMatch<["accumulator", "result"]>]> {
   let summary = "multiplies 64x16 by 16xN in the four warps of a group";
   let description = [{
-    `wgmma.mma_async.sync.aligned.m64nNk16.f32` for N = 8, 16, 32 or 64, which is
-    twice the length of the sum. Warp w of the group has rows 16 w .. 16 w + 15 of
+    `wgmma.mma_async.sync.aligned.m64nNk16.f32` for N = 8, 16, 24, ... or 128, which
+    is twice the length of the sum. Warp w of the group has rows 16 w .. 16 w + 15 of
     the product; its left-hand fragment and, for each 8 columns, its accumulator
     are those of `cuda.mma`.
 

@@ -28,41 +28,41 @@ static AffineExpr getDigit(unsigned dim, int64_t divisor, int64_t count,
 }
 
 //===----------------------------------------------------------------------===//
-// Fragments
+// Core matrices
 //===----------------------------------------------------------------------===//
 
-AffineMap FragmentsAttr::getAffineMap() const {
+AffineMap CoreMatricesAttr::getAffineMap() const {
   SmallVector<AffineExpr> digits;
-  for (const PackedDim &dim : getFragmentDims())
+  for (const PackedDim &dim : getCoreMatrixDims())
     for (const LayoutDigit &digit : dim)
       digits.push_back(
           getDigit(digit.isInner, digit.divisor, digit.count, getContext()));
   return AffineMap::get(2, 0, digits, getContext());
 }
 
-LogicalResult FragmentsAttr::verifyLayout(
+LogicalResult CoreMatricesAttr::verifyLayout(
     ArrayRef<int64_t> shape,
     function_ref<InFlightDiagnostic()> emitError) const {
-  if (shape.size() == 2 && llvm::all_of(shape, [](int64_t size) {
-        return !ShapedType::isDynamic(size) && size % fragmentSize == 0;
-      }))
+  if (shape.size() == 2 && !ShapedType::isDynamicShape(shape) &&
+      shape[0] % fragmentSize == 0 && shape[1] % coreMatrixInputs == 0)
     return success();
-  return emitError() << "a view of fragments has two static sizes that are "
+  return emitError() << "a view of core matrices has two static sizes that are "
                         "multiples of "
-                     << fragmentSize << ", found " << describe(shape);
+                     << fragmentSize << " and " << coreMatrixInputs
+                     << ", found " << describe(shape);
 }
 
-LogicalResult FragmentsAttr::getStridesAndOffset(ArrayRef<int64_t>,
-                                                 SmallVectorImpl<int64_t> &,
-                                                 int64_t &) const {
+LogicalResult CoreMatricesAttr::getStridesAndOffset(ArrayRef<int64_t>,
+                                                    SmallVectorImpl<int64_t> &,
+                                                    int64_t &) const {
   return failure();
 }
 
 SmallVector<DimAddress>
-FragmentsAttr::getAddress(ArrayRef<int64_t> shape) const {
+CoreMatricesAttr::getAddress(ArrayRef<int64_t> shape) const {
   SmallVector<DimAddress> address(2);
   int64_t stride = 1;
-  SmallVector<PackedDim> dims = getFragmentDims();
+  SmallVector<PackedDim> dims = getCoreMatrixDims();
   for (const PackedDim &dim : llvm::reverse(dims))
     for (const LayoutDigit &digit : llvm::reverse(dim)) {
       address[digit.isInner].push_back({digit.divisor, digit.count, stride});

@@ -124,8 +124,9 @@ def Tile_StreamScheduleAttr : AttrDef<Tile_Dialect, "StreamSchedule",
     copies, the warps that multiply copy too, 16 bytes at a time (`cp.async`);
     then there are no clusters.
 
-    With `warpgroups`, four warps at a time multiply 64 columns of a matrix by all
-    rows of the tile, which the tensor cores read in shared memory (`wgmma`).
+    With `warpgroups`, four column warps at a time multiply all rows of the tile,
+    16 each, by their columns, which the tensor cores read in shared memory
+    (`wgmma`).
 
     Of several schedules of a dispatch that differ in `most_rows` a launch takes
     the first that has as many rows as it needs; 0 is any number, in tiles of
@@ -249,11 +250,11 @@ class Tile_MemoryLayoutAttr<string name, string attrMnemonic>
   let mnemonic = attrMnemonic;
 }
 
-def Tile_FragmentsAttr : Tile_MemoryLayoutAttr<"Fragments", "fragments"> {
-  let summary = "a view of a weight that is stored in fragments";
+def Tile_CoreMatricesAttr : Tile_MemoryLayoutAttr<"CoreMatrices", "core_matrices"> {
+  let summary = "a view of a weight that is stored in core matrices";
   let description = [{
-    `memref<NxKxbf16, #tile.fragments>` is a matrix that lies in memory as
-    `#weft.fragments` says: `[N / 16, K / 16, 32, 8]`.
+    `memref<NxKxbf16, #tile.core_matrices>` is a matrix that lies in memory as
+    `#weft.core_matrices` says: `[N / 16, K / 128, 32, 8, 8]`.
   }];
 }
 

@@ -75,9 +75,13 @@ LogicalResult StreamScheduleAttr::verify(
   if (columnWarps < 1 || stepWarps < 1 || columnWarps * stepWarps > 16)
     return emitError() << "expected 1 to 16 warps, found " << columnWarps
                        << " x " << stepWarps;
-  if (columns <= 0 || columns % (16 * columnWarps) != 0)
-    return emitError() << "columns must be 16 or a multiple for each of the "
-                       << columnWarps << " column warps, found " << columns;
+  // A warpgroup has 8 columns or a multiple, a warp 16.
+  if (columns <= 0 || columns % ((warpgroups ? 2 : 16) * columnWarps) != 0)
+    return emitError()
+           << "columns must be 16 for each of the " << columnWarps
+           << " column warps, or 8 for each of their warpgroups, or "
+              "a multiple, found "
+           << columns;
   if (step <= 0 || step % (32 * stepWarps) != 0 || step % 128 != 0)
     return emitError() << "a step must be a multiple of 128 with 32 values of "
                           "k or a multiple for each of the "
@@ -90,11 +94,10 @@ LogicalResult StreamScheduleAttr::verify(
     return emitError() << "a block keeps no row of its input or, in a schedule "
                           "for one row, that one; found "
                        << residentRows << " for " << mostRows;
-  if (warpgroups && (columnWarps % 4 != 0 || !llvm::isPowerOf2_64(rows)))
-    return emitError()
-           << "warpgroups have four column warps each and 8, 16, 32 "
-              "or 64 rows, found "
-           << columnWarps << " and " << rows;
+  if (warpgroups && (columnWarps % 4 != 0 || step != 128))
+    return emitError() << "warpgroups have four column warps each and steps of "
+                          "128, found "
+                       << columnWarps << " and " << step;
   if (loadWarps != 0 && loadWarps != 1)
     return emitError() << "one warp copies, or 0: all do, found " << loadWarps;
   if (loadWarps == 0 && cluster != 1)

@@ -16,7 +16,7 @@ def Tile_ChannelType : TypeDef<Tile_Dialect, "Channel"> {
   let summary = "a ring of slots between two roles";
   let description = [{
     Each slot holds one piece of shared memory per part:
-    `!tile.channel<memref<128x128xbf16, #tile.fragments>, memref<8x128xbf16>>`.
+    `!tile.channel<memref<128x128xbf16, #tile.core_matrices>, memref<8x128xbf16>>`.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::MemRefType">:$parts);
   let assemblyFormat = "`<` $parts `>`";

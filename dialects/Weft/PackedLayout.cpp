@@ -49,32 +49,35 @@ std::string PanelLayoutAttr::getText() const {
 }
 
 //===----------------------------------------------------------------------===//
-// Fragments
+// Core matrices
 //===----------------------------------------------------------------------===//
 
-SmallVector<PackedDim> weft::getFragmentDims() {
-  return {{{false, 16, 0}},
-          {{true, 16, 0}},
-          {{false, 1, 8}, {true, 2, 4}},
-          {{true, 8, 2}, {false, 8, 2}, {true, 1, 2}}};
+SmallVector<PackedDim> weft::getCoreMatrixDims() {
+  return {{{false, fragmentSize, 0}},
+          {{true, coreMatrixInputs, 0}},
+          {{false, coreMatrixSize, fragmentSize / coreMatrixSize},
+           {true, coreMatrixSize, coreMatrixInputs / coreMatrixSize}},
+          {{false, 1, coreMatrixSize}},
+          {{true, 1, coreMatrixSize}}};
 }
 
-SmallVector<PackedDim> FragmentLayoutAttr::getDims() const {
-  return getFragmentDims();
+SmallVector<PackedDim> CoreMatrixLayoutAttr::getDims() const {
+  return getCoreMatrixDims();
 }
 
-std::string FragmentLayoutAttr::getText() const { return "fragments"; }
+std::string CoreMatrixLayoutAttr::getText() const { return "core_matrices"; }
 
 LogicalResult
-FragmentLayoutAttr::verifyMatrix(function_ref<InFlightDiagnostic()> emitError,
-                                 int64_t outputs, int64_t inputs,
-                                 Type element) const {
+CoreMatrixLayoutAttr::verifyMatrix(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t outputs, int64_t inputs,
+                                   Type element) const {
   if (!element.isF16() && !element.isBF16())
-    return emitError() << "fragments have elements of f16 or bf16, found "
+    return emitError() << "core matrices have elements of f16 or bf16, found "
                        << element;
-  if (outputs % fragmentSize || inputs % fragmentSize)
-    return emitError() << "fragments are blocks of " << fragmentSize << " x "
-                       << fragmentSize << " elements, found a matrix of "
-                       << outputs << " x " << inputs;
+  if (outputs % fragmentSize || inputs % coreMatrixInputs)
+    return emitError() << "core matrices need multiples of " << fragmentSize
+                       << " outputs and " << coreMatrixInputs
+                       << " inputs, found a matrix of " << outputs << " x "
+                       << inputs;
   return success();
 }

@@ -28,12 +28,15 @@ struct LayoutDigit {
 /// One dimension of a packed matrix: digits, the most significant first.
 using PackedDim = llvm::SmallVector<LayoutDigit, 3>;
 
-/// The dimensions of a matrix in fragments, `[N/16, K/16, 32, 8]`: see
-/// FragmentLayoutAttr.
-llvm::SmallVector<PackedDim> getFragmentDims();
+/// The dimensions of a matrix in core matrices, `[N/16, K/128, 32, 8, 8]`: see
+/// CoreMatrixLayoutAttr.
+llvm::SmallVector<PackedDim> getCoreMatrixDims();
 
-/// Rows and columns of a fragment.
-inline constexpr int64_t fragmentSize = 16;
+/// Rows and columns of a core matrix, and what the outputs and the inputs of a
+/// weight are multiples of: those of consecutive bytes.
+inline constexpr int64_t coreMatrixSize = 8;
+inline constexpr int64_t fragmentSize = 2 * coreMatrixSize;
+inline constexpr int64_t coreMatrixInputs = 128;
 
 } // namespace weft
 

@@ -85,19 +85,16 @@ def Weft_PanelLayoutAttr : Weft_Attr<"PanelLayout", "panels", [
   let genVerifyDecl = 1;
 }
 
-def Weft_FragmentLayoutAttr : Weft_Attr<"FragmentLayout", "fragments", [
+def Weft_CoreMatrixLayoutAttr : Weft_Attr<"CoreMatrixLayout", "core_matrices", [
     DeclareAttrInterfaceMethods<Weft_PackedLayoutInterface, ["verifyMatrix"]>]> {
-  let summary = "a matrix stored as operands of a tensor core's instruction";
+  let summary = "a matrix stored as 8x8 matrices, as tensor cores read them";
   let description = [{
-    A weight `[N, K]` (out, in) of 16-bit elements, N and K multiples of 16,
-    stored as `[N / 16, K / 16, 32, 8]`: blocks of 16 x 16 elements, and of a
-    block for each of the 32 lanes of a warp the eight elements that it passes
-    as left-hand operand to `mma.m16n8k16` (PTX ISA, "Matrix Fragments for
-    mma.m16n8k16 with floating point type"). With g = lane / 4 and t = lane % 4
-    they are, as (n, k) of the block: (g, 2t), (g, 2t + 1), (g + 8, 2t),
-    (g + 8, 2t + 1), (g, 2t + 8), (g, 2t + 9), (g + 8, 2t + 8),
-    (g + 8, 2t + 9). So a lane reads its operand with one load of 16 bytes and
-    a warp reads 512 consecutive bytes.
+    A weight `[N, K]` (out, in) of 16-bit elements, N a multiple of 16 and K of
+    128, stored as `[N / 16, K / 128, 32, 8, 8]`: blocks of 16 outputs by 128
+    inputs, 4 KiB that a bulk copy brings; in a block 8x8 matrices, row by row,
+    first the 16 of the lower 8 outputs. In shared memory `wgmma` reads the
+    matrices as they are, without swizzle (PTX ISA, "core matrices"), and
+    `ldmatrix` loads them without conflicts of banks.
   }];
 }
 

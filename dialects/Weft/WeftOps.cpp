@@ -39,13 +39,13 @@ static ParseResult parsePackedLayout(OpAsmParser &parser,
   SMLoc location = parser.getCurrentLocation();
   if (parser.parseKeyword(&name))
     return failure();
-  if (name == FragmentLayoutAttr::getMnemonic()) {
-    layout = FragmentLayoutAttr::get(parser.getContext());
+  if (name == CoreMatrixLayoutAttr::getMnemonic()) {
+    layout = CoreMatrixLayoutAttr::get(parser.getContext());
     return success();
   }
   if (name != PanelLayoutAttr::getMnemonic())
     return parser.emitError(location)
-           << "expected panels or fragments, found '" << name << "'";
+           << "expected panels or core_matrices, found '" << name << "'";
   layout = cast_or_null<PanelLayoutAttr>(PanelLayoutAttr::parse(parser, {}));
   return success(layout != nullptr);
 }
@@ -56,7 +56,7 @@ static void printPackedLayout(OpAsmPrinter &printer, Operation *,
     printer << PanelLayoutAttr::getMnemonic();
     panels.print(printer);
   } else {
-    printer << FragmentLayoutAttr::getMnemonic();
+    printer << CoreMatrixLayoutAttr::getMnemonic();
   }
 }
 

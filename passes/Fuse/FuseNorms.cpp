@@ -29,7 +29,7 @@ StringRef whyNot(OpOperand &use) {
     auto linear = dyn_cast<LinearOp>(inner.getOwner());
     if (!linear || linear.getInput() != argument)
       return "its result is not only multiplied";
-    if (!isa_and_nonnull<FragmentLayoutAttr>(linear.getLayoutAttr()))
+    if (!isa_and_nonnull<CoreMatrixLayoutAttr>(linear.getLayoutAttr()))
       return "its result is multiplied by a weight that tensor cores do not "
              "read";
   }

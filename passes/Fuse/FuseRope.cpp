@@ -83,12 +83,12 @@ StringRef whyNot(DispatchOp heads, BlockArgument input) {
 }
 
 /// A kernel of one linear layer, maybe behind a norm, with a weight in
-/// fragments.
+/// core matrices.
 bool isPlainLayer(DispatchOp dispatch) {
   int64_t layers = 0;
   for (Operation &op : dispatch.getBlock().without_terminator()) {
     if (auto linear = dyn_cast<LinearOp>(op))
-      layers += isa_and_nonnull<FragmentLayoutAttr>(linear.getLayoutAttr());
+      layers += isa_and_nonnull<CoreMatrixLayoutAttr>(linear.getLayoutAttr());
     else if (!isa<RmsNormOp>(op))
       return false;
   }

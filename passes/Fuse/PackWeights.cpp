@@ -39,11 +39,11 @@ int64_t chooseGroup(WeightOp weight) {
 /// Whether tensor cores can multiply by the weight: all that reads it does so
 /// with an input of the weight's 16-bit type, or picks rows. K is a multiple of
 /// the columns that an input is copied in, see `#tile.panels`.
-bool fitsFragments(WeightOp weight) {
-  constexpr int64_t inputBlock = 128;
+bool fitsCoreMatrices(WeightOp weight) {
   auto type = cast<RankedTensorType>(weight.getType());
   if (type.getElementTypeBitWidth() != 16 || type.getRank() != 2 ||
-      type.getDimSize(0) % fragmentSize || type.getDimSize(1) % inputBlock)
+      type.getDimSize(0) % fragmentSize ||
+      type.getDimSize(1) % coreMatrixInputs)
     return false;
   return llvm::all_of(weight->getUsers(), [&](Operation *user) {
     auto linear = dyn_cast<LinearOp>(user);
@@ -71,8 +71,8 @@ private:
     if (!multiplied || !llvm::all_of(weight->getUses(), readsPacked))
       return;
     PackedLayoutInterface layout;
-    if (fragments && fitsFragments(weight))
-      layout = FragmentLayoutAttr::get(&getContext());
+    if (coreMatrices && fitsCoreMatrices(weight))
+      layout = CoreMatrixLayoutAttr::get(&getContext());
     else
       layout =
           PanelLayoutAttr::get(&getContext(), columns, chooseGroup(weight));

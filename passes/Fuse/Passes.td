@@ -37,9 +37,8 @@ def PackWeights : Pass<"weft-pack-weights"> {
   let description = [{
     Weights of linear layers are stored as column panels, as the kernels'
     register tiles read them; bf16 weights in pairs along the inner dimension,
-    as dot-product instructions want them. With `fragments`, for GPUs, weights
-    [N, K] that tensor cores multiply are stored as operands of their
-    instruction instead: those of 16 bits with N % 16 = 0 and K % 128 = 0 that
+    as dot-product instructions want them. With `core-matrices`, for GPUs, weights
+    [N, K] that tensor cores multiply are stored as 8x8 matrices instead: those of 16 bits with N % 16 = 0 and K % 128 = 0 that
     only linear layers of inputs of the same type and embeddings read. A table that is both an embedding
     and an output head is stored once, packed. Stands after merging, which
     changes the matrices, and before dispatches are formed, so that a kernel
@@ -57,8 +56,8 @@ def PackWeights : Pass<"weft-pack-weights"> {
   let dependentDialects = ["::weft::WeftDialect"];
   let options = [
     Option<"columns", "columns", "int64_t", "64", "Outputs per panel">,
-    Option<"fragments", "fragments", "bool", "false",
-           "Store what tensor cores multiply as operands of their instruction">
+    Option<"coreMatrices", "core-matrices", "bool", "false",
+           "Store what tensor cores multiply as 8x8 matrices">
   ];
 }
 
@@ -113,7 +112,7 @@ def FuseNorms : Pass<"weft-fuse-norms"> {
 
     * the norm is one of rows in bf16: `x * w` is rounded before it is divided,
       which needs the range of f32;
-    * only linear layers whose weights are stored in fragments read it;
+    * only linear layers whose weights are stored in core matrices read it;
     * its input and its weight are known outside its kernel.
 
     Remarks:
@@ -160,7 +159,7 @@ def FuseRope : Pass<"weft-fuse-rope"> {
 
     Conditions:
 
-    * the heads are those of one linear layer with a weight in fragments, which
+    * the heads are those of one linear layer with a weight in core matrices, which
       nothing else reads;
     * they are rotated pair by pair (`weft-interleave-rope`), by the same angles,
       and stand before those that are not;

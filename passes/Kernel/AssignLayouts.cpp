@@ -30,7 +30,7 @@ bool isOnGpu(DispatchOp dispatch) {
 }
 
 /// Whether a linear layer multiplies all columns of the value, or of what it is
-/// reshaped to or normalised to, by a weight in fragments.
+/// reshaped to or normalised to, by a weight in core matrices.
 bool isMultiplied(Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     auto norm = dyn_cast<RmsNormOp>(user);
@@ -39,7 +39,7 @@ bool isMultiplied(Value value) {
       return isMultiplied(user->getResult(0));
     auto linear = dyn_cast<LinearOp>(user);
     return linear && linear.getInput() == value &&
-           isa_and_nonnull<FragmentLayoutAttr>(linear.getLayoutAttr());
+           isa_and_nonnull<CoreMatrixLayoutAttr>(linear.getLayoutAttr());
   });
 }
 
@@ -64,10 +64,6 @@ StringRef whyNot(OpResult result) {
   auto type = cast<RankedTensorType>(result.getType());
   if (!type.getElementType().isF16() && !type.getElementType().isBF16())
     return "its elements are not 16-bit floats";
-  ArrayRef<int64_t> row = type.getShape().drop_front();
-  if (ShapedType::isDynamicShape(row) ||
-      ShapedType::getNumElements(row) % panelColumns)
-    return "a row is not a whole number of panels";
   if (dispatch.getTiedInput(result.getResultNumber()))
     return "it is an update of an input";
   if (!hasRowsOf(dispatch, result))

@@ -61,18 +61,18 @@ struct Matrix {
             size(grouped.getResult())};
   }
 
-  /// Null: the weight is stored in fragments.
+  /// Null: the weight is stored in core matrices.
   PanelLayoutAttr getPanels() const {
     return dyn_cast<PanelLayoutAttr>(layout);
   }
 
   /// Elements of k that lie side by side.
   int64_t getGroup() const {
-    return getPanels() ? getPanels().getGroup() : fragmentGroup;
+    return getPanels() ? getPanels().getGroup() : matrixGroup;
   }
 
 private:
-  static constexpr int64_t fragmentGroup = 2;
+  static constexpr int64_t matrixGroup = 2;
 };
 
 class MatrixKernel {
@@ -109,8 +109,8 @@ public:
 
 private:
   int64_t outputs() { return matrices[0].outputs; }
-  /// Columns that a tile cannot exceed; a tile of a weight in fragments has as
-  /// many as the schedule says.
+  /// Columns that a tile cannot exceed; a tile of a weight in core matrices has
+  /// as many as the schedule says.
   int64_t panelColumns() {
     return panels ? panels.getColumns() : k.schedule.getRowColumns();
   }

@@ -40,7 +40,6 @@ struct Layers {
   int64_t inputs; ///< Values of k.
   int64_t groups; ///< Of fragmentSize outputs of one layer.
   bool hasNorm;
-  bool hasWideNorm; ///< It multiplies by numbers that do not fit into 16 bits.
 };
 
 /// How a kernel's work is cut.
@@ -82,6 +81,61 @@ Cut cutForManyRows(const Layers &layers, const CudaArch &arch) {
   return {columns, step,
           std::min<int64_t>(arch.multiprocessors / cluster, layers.groups),
           cluster, std::min<int64_t>(4, columns / layers.count / fragmentSize)};
+}
+
+/// Shared memory of a block but for the ring.
+int64_t getFixedBytes(const Layers &layers, const Cut &cut, int64_t rows) {
+  int64_t width = cut.columns / layers.count;
+  SmallVector<std::array<int64_t, 2>> sums(layers.count, {rows, width});
+  if (layers.hasNorm && !cut.isResident)
+    sums.push_back({rows, 1});
+  int64_t bytes = reservedBytes + (cut.isResident ? 2 * layers.inputs : 0);
+  tile::SumParts parts = {warps / cut.columnWarps, cut.cluster,
+                          cut.hasWarpgroups};
+  for (const tile::SumMemory &sum : tile::getSumMemory(sums, parts))
+    bytes += sum.getBytes();
+  return bytes;
+}
+
+/// Bytes of a piece.
+int64_t getPieceBytes(const Layers &layers, const Cut &cut, int64_t rows) {
+  int64_t bytes = 2 * cut.columns * cut.step;
+  if (!cut.isResident) {
+    bytes += cut.step / panelColumns * rows * rowBytes;
+    if (layers.hasNorm)
+      bytes += 2 * cut.step;
+  }
+  return bytes;
+}
+
+/// Many rows by warpgroups. What limits them is what comes from the L2 cache:
+/// the weights and, for each tile of columns, all rows. So a tile has all
+/// columns of its range if three pieces of it fit, and few columns are made
+/// more by a cluster of two, whose blocks divide the rows' values. Clusters of
+/// four were slower.
+Cut cutForWarpgroups(const Layers &layers, const CudaArch &arch) {
+  constexpr int64_t fewColumns = 80, pieces = 3, rows = 64;
+  Cut cut = {};
+  cut.step = panelColumns;
+  cut.columnWarps = warps;
+  cut.hasWarpgroups = true;
+  int64_t rangeGroups = 0;
+  for (cut.cluster = 1;; cut.cluster *= 2) {
+    cut.ranges =
+        std::min<int64_t>(arch.multiprocessors / cut.cluster, layers.groups);
+    rangeGroups = llvm::divideCeil(layers.groups, cut.ranges);
+    if (cut.cluster == std::min<int64_t>(2, arch.maxCluster) ||
+        rangeGroups * fragmentSize * layers.count >= fewColumns)
+      break;
+  }
+  for (int64_t tiles = 1;; ++tiles) {
+    int64_t groups = llvm::divideCeil(rangeGroups, tiles);
+    cut.columns = groups * fragmentSize * layers.count;
+    if (groups == 1 || getFixedBytes(layers, cut, rows) +
+                               pieces * getPieceBytes(layers, cut, rows) <=
+                           arch.sharedBytes)
+      return cut;
+  }
 }
 
 /// The longest step, at most `most`, that divides the inner dimension and gives
@@ -134,7 +188,7 @@ SmallVector<LinearOp> getLayers(DispatchOp dispatch) {
         return {};
       continue;
     }
-    if (!isa_and_nonnull<FragmentLayoutAttr>(linear.getLayoutAttr()) ||
+    if (!isa_and_nonnull<CoreMatrixLayoutAttr>(linear.getLayoutAttr()) ||
         (!layers.empty() &&
          (linear.getInput() != layers[0].getInput() ||
           linear.getOutputSize() != layers[0].getOutputSize())))
@@ -161,24 +215,11 @@ bool hasPanels(DispatchOp dispatch, LinearOp layer) {
 /// As many slots as are of use, or as there is memory for.
 int64_t getSlots(const Layers &layers, const Cut &cut, int64_t rows,
                  const CudaArch &arch) {
-  int64_t width = cut.columns / layers.count;
-  SmallVector<std::array<int64_t, 2>> sums(layers.count, {rows, width});
-  int64_t piece = 2 * cut.columns * cut.step;
-  int64_t used = reservedBytes;
-  if (cut.isResident) {
-    used += 2 * layers.inputs;
-  } else {
-    piece += cut.step / panelColumns * rows * rowBytes;
-    if (layers.hasNorm) {
-      piece += 2 * cut.step;
-      sums.push_back({rows, 1});
-    }
-  }
-  for (const tile::SumMemory &sum :
-       tile::getSumMemory(sums, warps / cut.columnWarps, cut.cluster))
-    used += sum.getBytes();
+  int64_t piece = getPieceBytes(layers, cut, rows);
   int64_t ring = cut.isResident ? residentRingBytes : ringBytes;
-  return std::min<int64_t>(arch.sharedBytes - used, ring + piece - 1) / piece;
+  return std::min<int64_t>(arch.sharedBytes - getFixedBytes(layers, cut, rows),
+                           ring + piece - 1) /
+         piece;
 }
 
 /// Schedules of the layers for one architecture, for few rows first.
@@ -192,16 +233,15 @@ SmallVector<Attribute> choose(MLIRContext *context, const Layers &layers,
         cut.columnWarps, warps / cut.columnWarps, cut.isResident,
         /*load_warps=*/arch.hasBulkCopy ? 1 : 0, cut.hasWarpgroups));
   };
-  // Twice the column warps have half the sums each, as warpgroups need it, and
-  // epilogues with many registers; every number of rows has to add up alike if
-  // one does.
-  Cut many = cutForManyRows(layers, arch);
+  // Twice the column warps have half the sums each, for epilogues with many
+  // registers; every number of rows has to add up alike if one does.
+  Cut many = arch.hasWgmma ? cutForWarpgroups(layers, arch)
+                           : cutForManyRows(layers, arch);
   Cut lean = many;
-  if (2 * many.columnWarps * fragmentSize * layers.count <= many.columns)
+  if (!arch.hasWgmma &&
+      2 * many.columnWarps * fragmentSize * layers.count <= many.columns)
     lean.columnWarps *= 2;
-  lean.hasWarpgroups =
-      arch.hasWgmma && lean.columnWarps % 4 == 0 && !layers.hasWideNorm;
-  if (batchInvariant || lean.hasWarpgroups)
+  if (batchInvariant)
     many = lean;
   Cut few = batchInvariant ? many : cutForFewRows(layers, arch);
   if (std::optional<Cut> one = cutForOneRow(layers, arch);
@@ -231,13 +271,8 @@ private:
       Layers layers = {static_cast<int64_t>(linears.size()),
                        linears[0].getInputSize(),
                        linears[0].getOutputSize() / fragmentSize,
-                       /*hasNorm=*/false, /*hasWideNorm=*/false};
-      for (auto norm : dispatch.getBlock().getOps<RmsNormOp>()) {
-        layers.hasNorm = true;
-        layers.hasWideNorm = !norm.getWeightOffset().isZero() ||
-                             getElementTypeOrSelf(norm.getWeight()) !=
-                                 getElementTypeOrSelf(norm.getInput());
-      }
+                       /*hasNorm=*/false};
+      layers.hasNorm = !dispatch.getBlock().getOps<RmsNormOp>().empty();
       SmallVector<Attribute> chosen;
       bool isStreamed = false;
       for (auto schedule : schedules.getAsRange<tile::ScheduleInterface>()) {

@@ -30,15 +30,15 @@ tile::PanelsAttr kernel::getResultLayout(DispatchOp dispatch, unsigned result) {
   return getLayout(dispatch, resultLayoutsName, result);
 }
 
-/// Whether the matrix is read as stored in fragments.
-static bool isInFragments(Value matrix) {
+/// Whether the matrix is read as stored in core matrices.
+static bool isInCoreMatrices(Value matrix) {
   return llvm::any_of(matrix.getUsers(), [&](Operation *user) {
     PackedLayoutInterface layout;
     if (auto linear = dyn_cast<LinearOp>(user))
       layout = linear.getLayoutAttr();
     else if (auto embed = dyn_cast<EmbedOp>(user))
       layout = embed.getLayoutAttr();
-    return isa_and_nonnull<FragmentLayoutAttr>(layout) &&
+    return isa_and_nonnull<CoreMatrixLayoutAttr>(layout) &&
            user->getOperand(1) == matrix;
   });
 }
@@ -103,10 +103,11 @@ MemRefType kernel::getInputType(DispatchOp dispatch, unsigned input) {
   });
   if (isBias)
     return MemRefType::get({ShapedType::kDynamic, 1}, element);
-  if (isInFragments(argument))
-    return MemRefType::get(
-        {type.getDimSize(0) * fragmentSize, type.getDimSize(1) * fragmentSize},
-        element, tile::FragmentsAttr::get(dispatch.getContext()));
+  if (isInCoreMatrices(argument))
+    return MemRefType::get({type.getDimSize(0) * fragmentSize,
+                            type.getDimSize(1) * coreMatrixInputs},
+                           element,
+                           tile::CoreMatricesAttr::get(dispatch.getContext()));
   bool isStack = llvm::any_of(argument.getUsers(), [&](Operation *user) {
     auto linear = dyn_cast<GroupedLinearOp>(user);
     return linear && linear.getWeight() == argument;

@@ -7,9 +7,9 @@
 // with C the product of its other dimensions; a vector [N] is a matrix [1, N];
 // i32 tensors and caches keep their rank, except that a block table is flat and
 // the bias of an attention one column. A
-// weight in fragments is the matrix [N, K], and an activation in panels (see
-// AssignLayouts.cpp) is [rows, C] like any other: where their elements lie is
-// said by the layout of the memref.
+// weight in core matrices is the matrix [N, K], and an activation in panels
+// (see AssignLayouts.cpp) is [rows, C] like any other: where their elements lie
+// is said by the layout of the memref.
 //
 //===----------------------------------------------------------------------===//
 

@@ -38,10 +38,15 @@ struct TileLayout {
   int64_t rows, columns, threads;
   /// Consecutive elements of a row that a thread has in consecutive registers.
   int64_t consecutive = 1;
+  /// Not 0: the tile is spread as that many warpgroups accumulate it, see
+  /// WarpgroupLayout.
+  int64_t groups = 0;
 
   bool isReplicated() const { return columns == 1; }
   int64_t elements() const { return rows * columns; }
   int64_t registers() const {
+    if (groups)
+      return columns / groups / 2;
     return isReplicated() ? rows : llvm::divideCeil(elements(), threads);
   }
   /// Every row is in threads and registers that are the same whatever the
@@ -98,9 +103,11 @@ struct PendingAccesses {
 
 /// Values of k of one multiplication, and of a fragment of the input.
 constexpr int64_t mmaSteps = 16, fragmentSteps = 2 * mmaSteps;
-/// Elements of an 8x8 matrix of panels.
-constexpr int64_t panelMatrix =
-    PanelsAttr::groupRows * PanelsAttr::groupColumns;
+/// Elements of an 8x8 matrix of panels or of a weight.
+constexpr int64_t coreMatrix = PanelsAttr::groupRows * PanelsAttr::groupColumns;
+/// Elements from the core matrices of 8 columns of a weight to those of the
+/// next 8 in a step of 128.
+constexpr int64_t coreMatrixRow = 8 * 128;
 
 /// How a warp holds a tile that tensor cores accumulate: registers 4n .. 4n + 3
 /// are the result of one mma.sync. Of a tile of one column, a sum over k,
@@ -116,6 +123,23 @@ struct AccumulatorLayout {
   int64_t number(int64_t columnTile, int64_t rowTile) const {
     return columnTile * rowTiles + rowTile;
   }
+};
+
+/// How the four warps of a warpgroup hold a tile that they accumulate: warp w
+/// of the group has rows 16w .. 16w + 15 of the group's columns. Registers 4n
+/// .. 4n + 3 are columns 8n + 2 * inGroup + {0, 1} of row `group`, then those
+/// of row `group` + 8. Of a tile of one column, a sum over k, a lane has a part
+/// of those two rows.
+struct WarpgroupLayout {
+  /// The rows of a multiplication, and those of a warp.
+  static constexpr int64_t rows = 64, warpRows = 16;
+  /// The most columns of a multiplication.
+  static constexpr int64_t mostColumns = 128;
+  int64_t tileRows; ///< At most `rows`; the others are not stored.
+  int64_t columns;  ///< Of one warpgroup.
+  int64_t groups;   ///< Of the step warps that share the columns.
+
+  int64_t registers() const { return columns / 2; }
 };
 
 /// A channel's place in shared memory.
@@ -135,6 +159,9 @@ struct SlotPart {
 //===----------------------------------------------------------------------===//
 // Attention on tensor cores
 //===----------------------------------------------------------------------===//
+
+/// Whether an index is known to be a multiple.
+bool isMultipleOf(mlir::Value index, int64_t factor);
 
 /// The encoding of a tile that warps hold, else null.
 WarpTileAttr getWarpTile(mlir::Type type);
@@ -274,13 +301,16 @@ private:
   mlir::LogicalResult emitTensorProducts(llvm::MutableArrayRef<MmaOp> products);
   mlir::Value placeInPanels(mlir::MemRefType type, mlir::Value row,
                             mlir::Value k);
-  mlir::FailureOr<std::pair<LoadOp, mlir::Value>>
-  matchWarpgroupInput(MmaOp mma);
-  mlir::LogicalResult
-  emitWarpgroupProducts(llvm::MutableArrayRef<MmaOp> products);
-  mlir::Value multiplyFragment(mlir::TypeAttr element, mlir::Value fragment,
-                               mlir::Value factors, int64_t half);
   mlir::LogicalResult emitRowSum(ReduceOp op);
+  bool hasWarpgroups();
+  WarpgroupLayout warpgroupLayout(mlir::Type tile);
+  std::pair<mlir::Value, mlir::Value> warpgroupPlace();
+  mlir::Value warpgroupRow(const WarpgroupLayout &layout, int64_t half);
+  mlir::LogicalResult emitWarpgroupPiece(llvm::ArrayRef<MmaOp> products,
+                                         llvm::ArrayRef<ReduceOp> sums);
+  llvm::SmallVector<mlir::Value>
+  emitWarpgroupProducts(llvm::ArrayRef<MmaOp> products,
+                        llvm::ArrayRef<mlir::Value> left);
   mlir::LogicalResult emitFragments(ConsumeOp op);
 
   // Sums over blocks.
@@ -290,6 +320,10 @@ private:
   void forSumElements(
       mlir::Value sum, const SumMemory &memory, mlir::Value columnWarp,
       llvm::function_ref<void(mlir::Value at, mlir::Value element)> body);
+  void forWarpgroupElements(
+      mlir::Value sum, const SumMemory &memory,
+      llvm::function_ref<void(mlir::Value at, mlir::Value element)> body);
+  mlir::Value addLanes(mlir::Value part);
   mlir::Value addParts(const SumMemory &memory,
                        llvm::ArrayRef<mlir::Value> blocks, mlir::Value at,
                        mlir::Type type);
@@ -298,6 +332,7 @@ private:
   void storeSums(ShareOp op, llvm::ArrayRef<SumMemory> sums);
   mlir::LogicalResult emitShare(ShareOp op);
   mlir::LogicalResult emitAllGather(AllGatherOp op);
+  void keepSums(ShareOp op);
 
   // Tiles that warps hold.
   mlir::Type convertWarpTile(mlir::RankedTensorType type);
@@ -463,6 +498,7 @@ private:
   void bind(mlir::ValueRange from, mlir::ValueRange to);
   TilePosition positionOf(const TileLayout &layout, int64_t reg);
   TilePosition makePosition(const TileLayout &layout, int64_t reg);
+  TilePosition makeWarpgroupPosition(const TileLayout &layout, int64_t reg);
   mlir::Value registerOf(mlir::Value tile, int64_t reg);
   mlir::Value pack(mlir::Type tile, llvm::ArrayRef<mlir::Value> registers);
   /// Emits `body` where the condition holds; everywhere without one.
@@ -483,8 +519,9 @@ private:
   int64_t threads;         ///< That share a tile.
   int64_t blockThreads;    ///< Of all roles.
   int64_t clusterSize = 1; ///< Blocks that compute a work item together.
-  /// The kernel streams weights; neighbours in a row change places.
-  bool isStreamed = false, hasRotations = false;
+  bool isStreamed = false; ///< The kernel streams weights.
+  /// Not empty: tiles of this shape are spread as their sums are accumulated.
+  llvm::SmallVector<int64_t> keptShape;
   int64_t roleWarps = 0;                  ///< Of the roles so far.
   mlir::Block *otherRoles = nullptr;      ///< Where the next role goes.
   int64_t pipelineBytes = 0;              ///< Of channels and shares so far.

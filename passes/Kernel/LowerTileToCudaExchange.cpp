@@ -83,8 +83,8 @@ void CudaTileEmitter::emitBroadcast(BroadcastOp op) {
   Type element = getElementTypeOrSelf(op.getType());
   SmallVector<Value> registers;
   CudaAccess staging;
-  bool isLocal =
-      from.isReplicated() || from.rows == to.rows || to.columns % threads == 0;
+  bool isLocal = from.isReplicated() || from.rows == to.rows ||
+                 (to.columns % threads == 0 && !to.groups);
   if (!isLocal) {
     // The input is one row, of which a thread needs other columns than it has.
     staging = stagingAt(element, from.rows, from.columns);
@@ -99,7 +99,7 @@ void CudaTileEmitter::emitBroadcast(BroadcastOp op) {
       registers.push_back(registerOf(op.getInput(), i));
     } else if (from.isReplicated()) {
       // Every thread has all rows; the register's row is one of a few.
-      int64_t step = to.consecutive * threads;
+      int64_t step = to.groups ? to.elements() : to.consecutive * threads;
       int64_t begin = i / to.consecutive * step;
       int64_t first = begin / to.columns;
       int64_t last = std::min((begin + step - 1) / to.columns, to.rows - 1);

@@ -1,9 +1,10 @@
 //===- LowerTileToCudaFragments.cpp - Products of a piece -----------------===//
 //
-// Tensor cores take the weight as left-hand operand (its fragments are one load
-// of 16 bytes) and the rows of the input as columns: 16 columns of the tile by
-// 8 of its rows are one accumulator. Warp w has the column tiles of column warp
-// w % columnWarps and the part of each step of step warp w / columnWarps.
+// Tensor cores take the weight as left-hand operand and the rows of the input
+// as columns: 16 columns of the tile by 8 of its rows are one accumulator.
+// Fragments of either are 8x8 matrices that one instruction loads. Warp w has
+// the column tiles of column warp w % columnWarps and the part of each step of
+// step warp w / columnWarps.
 //
 // What stands between the loads of a piece and its multiplications is computed
 // fragment by fragment: of 8 rows and 32 values of k a lane has row lane / 4
@@ -14,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Weft/PackedLayout.h"
 #include "passes/Kernel/LowerTileToCuda.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -25,9 +27,6 @@ using namespace weft::tile;
 
 /// Elements of a lane in a fragment of the input.
 static constexpr int64_t fragmentElements = 8;
-/// 16-bit elements of a 16x16 block of a weight.
-static constexpr int64_t blockElements = 256;
-
 /// The column warp and the step warp that a warp is.
 std::pair<Value, Value> CudaTileEmitter::warpPlace() {
   auto schedule = cast<StreamScheduleAttr>(kernel.getScheduleAttr());
@@ -67,7 +66,7 @@ Value CudaTileEmitter::placeInPanels(MemRefType type, Value row, Value k) {
   Value inPanel = b.createOrFold<arith::RemUIOp>(k, number(columns));
   return add(mul(panel, type.getDimSize(0) * columns),
              add(mul(row, columns),
-                 mul(inPanel, panelMatrix / PanelsAttr::groupColumns)));
+                 mul(inPanel, coreMatrix / PanelsAttr::groupColumns)));
 }
 
 /// Eight rows of panels, or one row that stands for all: lane l addresses row
@@ -81,9 +80,9 @@ Value CudaTileEmitter::loadRowFragment(MemRefType type, Value pointer,
   if (isa<PanelsAttr>(type.getLayout())) {
     Value laneRow = b.createOrFold<arith::RemUIOp>(
         lane, number(AccumulatorLayout::tileRows));
-    place = add(placeInPanels(type, at.row, at.k),
-                add(mul(laneRow, PanelsAttr::groupColumns),
-                    mul(laneStep, panelMatrix)));
+    place = add(
+        placeInPanels(type, at.row, at.k),
+        add(mul(laneRow, PanelsAttr::groupColumns), mul(laneStep, coreMatrix)));
   } else {
     place = add(at.k, mul(laneStep, fragmentElements));
   }
@@ -274,15 +273,17 @@ LogicalResult CudaTileEmitter::emitFragments(ConsumeOp op) {
     else if (failed(emitOp(&inner)))
       return failure();
   }
-  bool hasWarpgroups =
-      cast<StreamScheduleAttr>(kernel.getScheduleAttr()).getWarpgroups();
-  if (failed(hasWarpgroups ? emitWarpgroupProducts(products)
-                           : emitTensorProducts(products)))
-    return failure();
-  for (ReduceOp sum : sums) {
-    b.setLoc(sum.getLoc());
-    if (failed(emitRowSum(sum)))
+  if (hasWarpgroups()) {
+    if (failed(emitWarpgroupPiece(products, sums)))
       return failure();
+  } else {
+    if (failed(emitTensorProducts(products)))
+      return failure();
+    for (ReduceOp sum : sums) {
+      b.setLoc(sum.getLoc());
+      if (failed(emitRowSum(sum)))
+        return failure();
+    }
   }
   for (Operation *inner : behind) {
     b.setLoc(inner->getLoc());
@@ -304,21 +305,37 @@ SmallVector<Value> CudaTileEmitter::loadWeightFragments(MmaOp mma,
   const SlotPart &part =
       slotParts.at(mma.getRhs().getDefiningOp<LoadOp>().getView());
   AccumulatorLayout layout = accumulatorLayout(mma.getType());
-  Value pointer = cuda::SharedMemoryOp::create(b, sharedPointer(b.getI32Type()),
-                                               part.offset);
+  Type element = getElementTypeOrSelf(mma.getRhs().getType());
+  Value pointer =
+      cuda::SharedMemoryOp::create(b, sharedPointer(element), part.offset);
+  // Lane l addresses row l % 8 of matrix l / 8: of the first and the second 8
+  // columns, first for the lower 8 values of k.
+  Value lane = lanePosition().lane;
+  Value row = b.createOrFold<arith::RemUIOp>(lane, number(coreMatrixSize));
+  Value matrix = b.createOrFold<arith::DivUIOp>(lane, number(coreMatrixSize));
+  Value inFragment = add(
+      mul(row, coreMatrixSize),
+      add(mul(b.createOrFold<arith::AndIOp>(matrix, number(1)), coreMatrixRow),
+          mul(b.createOrFold<arith::DivUIOp>(matrix, number(2)), coreMatrix)));
+  Value start = add(mul(part.slot, part.slotBytes / 2), inFragment);
+  // The value of k, in the step and in its block of 128.
+  Value first = add(mul(stepWarp, warpStep), number(k));
+  auto placeOf = [&](Value inStep) {
+    Value block =
+        b.createOrFold<arith::DivUIOp>(inStep, number(coreMatrixInputs));
+    Value inBlock =
+        b.createOrFold<arith::RemUIOp>(inStep, number(coreMatrixInputs));
+    return add(mul(block, AccumulatorLayout::tileColumns * coreMatrixInputs),
+               mul(inBlock, coreMatrixSize));
+  };
   SmallVector<Value> fragments;
   for (int64_t m = 0; m < layout.columnTiles; ++m)
     for (int64_t half = 0; half < 2; ++half) {
-      // Counted in 4 bytes: two elements.
-      Value at = mul(part.slot, part.slotBytes / 4);
       Value tile = add(mul(columnWarp, layout.columnTiles), number(m));
-      at = add(at, mul(tile, AccumulatorLayout::tileColumns * step / 2));
-      at = add(at, mul(stepWarp, warpStep / mmaSteps * blockElements / 2));
-      at = add(at, number((k / mmaSteps + half) * blockElements / 2));
-      at = add(at, mul(lanePosition().lane, 4));
-      fragments.push_back(
-          cuda::LoadOp::create(b, VectorType::get(4, b.getI32Type()), pointer,
-                               at, cuda::CacheHint::Default));
+      Value at = add(start, mul(tile, AccumulatorLayout::tileColumns * step));
+      at = add(at, placeOf(add(first, number(half * mmaSteps))));
+      fragments.push_back(cuda::LoadMatrixOp::create(
+          b, VectorType::get(4, b.getI32Type()), pointer, at, UnitAttr()));
     }
   return fragments;
 }

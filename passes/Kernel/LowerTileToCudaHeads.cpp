@@ -13,8 +13,8 @@ static Value columnOf(ImplicitLocOpBuilder &b, Value column,
   return b.createOrFold<arith::AddIOp>(first, position.column);
 }
 
-/// The two columns of a pair are in neighbouring threads: a tile's columns and
-/// the threads are even.
+/// The two columns of a pair are in one thread or in neighbouring ones: a
+/// tile's columns and the threads are even.
 LogicalResult CudaTileEmitter::emitRotate(RotateOp op) {
   auto type = cast<RankedTensorType>(op.getType());
   TileLayout layout = layoutOf(type);
@@ -25,20 +25,18 @@ LogicalResult CudaTileEmitter::emitRotate(RotateOp op) {
   Value firstRow = values.at(op.getRow());
   beforeRead(op.getCosine());
   beforeRead(op.getSine());
+  auto widen = [&](Value value) {
+    return b.createOrFold<arith::IndexCastOp>(b.getIndexType(), value);
+  };
+  bool hasPairs = layout.consecutive % 2 == 0;
   SmallVector<Value> registers;
-  for (int64_t i = 0; i < layout.registers(); ++i) {
+  for (int64_t i = 0; i < layout.registers(); i += hasPairs ? 2 : 1) {
     TilePosition position = positionOf(layout, i);
-    Value own = registerOf(op.getTile(), i);
-    Value other = cuda::ShuffleXorOp::create(b, own.getType(), own,
-                                             b.getI64IntegerAttr(1));
     Value column = columnOf(b, values.at(op.getColumn()), position);
     Value inHead =
         b.createOrFold<arith::RemUIOp>(column, number(op.getHeadSize()));
     Value angle = min(b.createOrFold<arith::DivUIOp>(inHead, number(2)),
                       number(angles - 1));
-    auto widen = [&](Value value) {
-      return b.createOrFold<arith::IndexCastOp>(b.getIndexType(), value);
-    };
     Value at =
         add(mul(add(firstRow, widen(min(position.row, lastRow))), angles),
             widen(angle));
@@ -47,17 +45,29 @@ LogicalResult CudaTileEmitter::emitRotate(RotateOp op) {
                                   view.hint);
     };
     Value cosine = load(cosines), sine = load(sines);
-    // The first of a pair: x cos - y sin; the second: y cos + x sin.
-    Value isFirst =
-        equal(b.createOrFold<arith::AndIOp>(column, number(1)), number(0));
-    Value signedSine = arith::SelectOp::create(
-        b, isFirst, arith::NegFOp::create(b, sine), sine);
-    Value rotated =
-        arith::AddFOp::create(b, arith::MulFOp::create(b, own, cosine),
-                              arith::MulFOp::create(b, other, signedSine));
     Value isRotated = both(less(column, number(op.getColumns())),
                            less(inHead, number(2 * angles)));
-    registers.push_back(arith::SelectOp::create(b, isRotated, rotated, own));
+    auto rotate = [&](Value own, Value other, Value signedSine) {
+      Value rotated =
+          arith::AddFOp::create(b, arith::MulFOp::create(b, own, cosine),
+                                arith::MulFOp::create(b, other, signedSine));
+      registers.push_back(arith::SelectOp::create(b, isRotated, rotated, own));
+    };
+    // The first of a pair: x cos - y sin; the second: y cos + x sin.
+    Value own = registerOf(op.getTile(), i);
+    Value negative = arith::NegFOp::create(b, sine);
+    if (hasPairs) {
+      Value next = registerOf(op.getTile(), i + 1);
+      rotate(own, next, negative);
+      rotate(next, own, sine);
+      continue;
+    }
+    Value isFirst =
+        equal(b.createOrFold<arith::AndIOp>(column, number(1)), number(0));
+    rotate(own,
+           cuda::ShuffleXorOp::create(b, own.getType(), own,
+                                      b.getI64IntegerAttr(1)),
+           arith::SelectOp::create(b, isFirst, negative, sine));
   }
   values[op.getResult()] = pack(type, registers);
   return success();
@@ -72,23 +82,32 @@ LogicalResult CudaTileEmitter::emitAppendHeads(AppendHeadsOp op) {
   int64_t heads = cacheType.getDimSize(1);
   int64_t size = cacheType.getDimSize(op.getKeys() ? 2 : 3);
   int64_t blockSize = cacheType.getDimSize(op.getKeys() ? 3 : 2);
+  int64_t first = op.getFirst();
   Value rows = clampCount(op.getRows(), layout.rows),
         columns = clampCount(op.getColumns(), layout.columns);
+  // A thread's neighbours in a head, which are consecutive in a cache of
+  // values.
+  int64_t width = std::min<int64_t>(layout.consecutive,
+                                    128 / type.getElementTypeBitWidth());
+  if (size % width != 0 || first % width != 0 ||
+      !isMultipleOf(op.getColumn(), width) ||
+      !isMultipleOf(op.getColumns(), width))
+    width = 1;
+  auto widen = [&](Value value) {
+    return b.createOrFold<arith::IndexCastOp>(b.getIndexType(), value);
+  };
   beforeRead(op.getSlots());
   beforeWrite(op.getCache(), op);
-  for (int64_t i = 0; i < layout.registers(); ++i) {
+  for (int64_t i = 0; i < layout.registers(); i += width) {
     TilePosition position = positionOf(layout, i);
-    Value column = add(columnOf(b, values.at(op.getColumn()), position),
-                       number(-static_cast<int64_t>(op.getFirst())));
+    Value column =
+        add(columnOf(b, values.at(op.getColumn()), position), number(-first));
     Value isHead = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ult,
                                                  column, number(heads * size));
     Value isInside =
         both(both(position.inside, isHead),
              both(less(position.row, rows), less(position.column, columns)));
     guarded(isInside, [&] {
-      auto widen = [&](Value value) {
-        return b.createOrFold<arith::IndexCastOp>(b.getIndexType(), value);
-      };
       Value slot = cuda::LoadOp::create(
           b, b.getI32Type(), slots.pointer,
           add(values.at(op.getRow()), widen(position.row)), slots.hint);
@@ -100,7 +119,15 @@ LogicalResult CudaTileEmitter::emitAppendHeads(AppendHeadsOp op) {
                                  : add(mul(inBlock, size), inHead);
       Value at = add(mul(widen(block), heads * size * blockSize),
                      widen(add(mul(head, size * blockSize), place)));
-      cuda::StoreOp::create(b, registerOf(op.getTile(), i), cache.pointer, at);
+      if (!op.getKeys() && width > 1) {
+        cuda::StoreOp::create(b,
+                              sliceVector(b, values.at(op.getTile()), i, width),
+                              cache.pointer, at);
+        return;
+      }
+      for (int64_t e = 0; e < width; ++e)
+        cuda::StoreOp::create(b, registerOf(op.getTile(), i + e), cache.pointer,
+                              add(at, index(e * blockSize)));
     });
   }
   return success();

@@ -77,8 +77,13 @@ TileLayout CudaTileEmitter::layoutOf(Type tile) {
   // What a block of a streaming kernel computes before and after its pieces,
   // the row that it keeps and the sums: as few instructions as there can be,
   // since all of the memory's time until they end is lost.
-  if (!isStreamed || (hasRotations && layout.rows > 1))
+  if (!isStreamed)
     return layout;
+  if (shape == ArrayRef<int64_t>(keptShape)) {
+    layout.groups = warpgroupLayout(tile).groups;
+    layout.consecutive = 2;
+    return layout;
+  }
   for (int64_t count : {8, 4, 2}) {
     int64_t all = count * threads;
     if (layout.elements() % all == 0 && layout.columns % count == 0 &&
@@ -98,10 +103,15 @@ Type CudaTileEmitter::convert(Type type) {
     return convertWarpTile(tile);
   int64_t registers = layoutOf(type).registers();
   if (isa_and_nonnull<AccumulatorAttr>(tile.getEncoding())) {
-    AccumulatorLayout layout = accumulatorLayout(type);
-    registers = tile.getDimSize(1) == 1
-                    ? llvm::divideCeil(layout.rowTiles, layout.columnWarps)
-                    : 4 * layout.count();
+    bool isRowSum = tile.getDimSize(1) == 1;
+    if (hasWarpgroups()) {
+      registers = isRowSum ? 2 : warpgroupLayout(type).registers();
+    } else {
+      AccumulatorLayout layout = accumulatorLayout(type);
+      registers = isRowSum
+                      ? llvm::divideCeil(layout.rowTiles, layout.columnWarps)
+                      : 4 * layout.count();
+    }
   }
   if (registers == 1)
     return tile.getElementType();
@@ -160,7 +170,9 @@ TilePosition CudaTileEmitter::makePosition(const TileLayout &layout,
   auto remainder = [&](Value value, int64_t by) -> Value {
     return b.createOrFold<arith::RemUIOp>(value, number(by));
   };
-  auto [rows, columns, threads, consecutive] = layout;
+  if (layout.groups)
+    return makeWarpgroupPosition(layout, reg);
+  auto [rows, columns, threads, consecutive, groups] = layout;
   bool isPartial = (reg + 1) * threads > layout.elements();
   TilePosition position;
   // `value`, which is inside below `size`; then at most size - 1.
@@ -277,7 +289,7 @@ Value CudaTileEmitter::linearize(const CudaView &view, ValueRange indices) {
 }
 
 /// Whether an index is known to be a multiple of a power of two.
-static bool isMultipleOf(Value index, int64_t factor) {
+bool weft::tile::isMultipleOf(Value index, int64_t factor) {
   APInt constant;
   if (factor == 1)
     return true;

@@ -27,7 +27,8 @@ SmallVector<SumMemory> CudaTileEmitter::getSums(ShareOp op) {
     auto type = cast<RankedTensorType>(sum.getType());
     shapes.push_back({type.getDimSize(0), type.getDimSize(1)});
   }
-  return getSumMemory(shapes, schedule.getStepWarps(), clusterSize);
+  return getSumMemory(
+      shapes, {schedule.getStepWarps(), clusterSize, schedule.getWarpgroups()});
 }
 
 /// The same place in the shared memory of block `rank` of the cluster.
@@ -47,11 +48,23 @@ void CudaTileEmitter::meetBlocks(bool relaxed) {
   cuda::ClusterArriveOp::create(b, relaxed);
 }
 
-/// Calls `body` for each element that a lane has of a sum, with its place in
-/// the area.
+/// The sum of the parts that the four lanes of a group have.
+Value CudaTileEmitter::addLanes(Value part) {
+  for (int64_t mask : {1, 2})
+    part = arith::AddFOp::create(
+        b, part,
+        cuda::ShuffleXorOp::create(b, part.getType(), part,
+                                   b.getI64IntegerAttr(mask)));
+  return part;
+}
+
+/// Calls `body` for each element that a lane has of a sum, or for each pair of
+/// neighbours, with its place in the area.
 void CudaTileEmitter::forSumElements(
     Value sum, const SumMemory &memory, Value columnWarp,
     function_ref<void(Value at, Value element)> body) {
+  if (hasWarpgroups())
+    return forWarpgroupElements(sum, memory, body);
   AccumulatorLayout layout = accumulatorLayout(sum.getType());
   int64_t pitch = memory.getPitch();
   const LanePosition &lane = lanePosition();
@@ -59,12 +72,7 @@ void CudaTileEmitter::forSumElements(
   if (memory.columns == 1) {
     // The lanes of a group have parts of the same rows.
     for (int64_t l = 0; l * layout.columnWarps < layout.rowTiles; ++l) {
-      Value part = registerOf(sum, l);
-      for (int64_t mask : {1, 2})
-        part = arith::AddFOp::create(
-            b, part,
-            cuda::ShuffleXorOp::create(b, part.getType(), part,
-                                       b.getI64IntegerAttr(mask)));
+      Value part = addLanes(registerOf(sum, l));
       Value rowTile = add(columnWarp, number(l * layout.columnWarps));
       Value row = add(mul(rowTile, AccumulatorLayout::tileRows), lane.group);
       guarded(both(equal(lane.inGroup, number(0)),
@@ -152,8 +160,8 @@ void CudaTileEmitter::storeSums(ShareOp op, ArrayRef<SumMemory> sums) {
         Value area =
             isOneEach ? mul(stepWarp, memory.getAreaElements()) : number(0);
         // All are read before one is written, so that no read waits for
-        // another; sums of a row are in branches of their own.
-        bool isRowSum = memory.columns == 1;
+        // another; what is in a branch of its own stays there.
+        bool isInBranch = memory.columns == 1 || hasWarpgroups();
         SmallVector<std::pair<Value, Value>> elements;
         forSumElements(sum, memory, columnWarp,
                        [&, pointer = pointer](Value at, Value element) {
@@ -161,10 +169,10 @@ void CudaTileEmitter::storeSums(ShareOp op, ArrayRef<SumMemory> sums) {
                          if (!isFirst)
                            element = arith::AddFOp::create(
                                b, element,
-                               cuda::LoadOp::create(b, b.getF32Type(), pointer,
-                                                    at,
+                               cuda::LoadOp::create(b, element.getType(),
+                                                    pointer, at,
                                                     cuda::CacheHint::Default));
-                         if (isRowSum)
+                         if (isInBranch)
                            cuda::StoreOp::create(b, element, pointer, at);
                          else
                            elements.push_back({at, element});
@@ -178,7 +186,34 @@ void CudaTileEmitter::storeSums(ShareOp op, ArrayRef<SumMemory> sums) {
   }
 }
 
+/// Every thread goes on with the sums that it has: those of all columns of its
+/// rows are in the lanes of its group.
+void CudaTileEmitter::keepSums(ShareOp op) {
+  for (auto [sum, result] : llvm::zip_equal(op.getInputs(), op.getOutputs())) {
+    auto type = cast<RankedTensorType>(result.getType());
+    if (cast<RankedTensorType>(sum.getType()).getDimSize(1) != 1) {
+      values[result] = pack(type, [&] {
+        SmallVector<Value> registers;
+        for (int64_t i = 0; i < layoutOf(type).registers(); ++i)
+          registers.push_back(registerOf(sum, i));
+        return registers;
+      }());
+      continue;
+    }
+    Value ofRows[] = {addLanes(registerOf(sum, 0)),
+                      addLanes(registerOf(sum, 1))};
+    SmallVector<Value> registers;
+    for (int64_t i = 0; i < layoutOf(type).registers(); ++i)
+      registers.push_back(ofRows[i / 2 % 2]);
+    values[result] = pack(type, registers);
+  }
+}
+
 LogicalResult CudaTileEmitter::emitShare(ShareOp op) {
+  if (!keptShape.empty()) {
+    keepSums(op);
+    return success();
+  }
   // All warps that read the sums of the last round are through with them.
   if (clusterSize == 1)
     emitBarrier();

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Weft/PackedLayout.h"
 #include "passes/Kernel/LowerTileToCuda.h"
 
 using namespace mlir;
@@ -171,17 +172,15 @@ CudaTileEmitter::getCopyPieces(CopyOp op) {
                                                   values.at(op.getRows()));
   int64_t columns = target.getDimSize(1);
   CopyPieces pieces;
-  if (isa<FragmentsAttr>(view.getLayout())) {
+  if (isa<CoreMatricesAttr>(view.getLayout())) {
     int64_t rowSize = view.getDimSize(1);
-    pieces.most = target.getDimSize(0) / AccumulatorLayout::tileColumns;
-    pieces.count = b.createOrFold<arith::DivUIOp>(
-        rows, number(AccumulatorLayout::tileColumns));
-    pieces.mostBytes = columns * AccumulatorLayout::tileColumns * elementBytes;
+    pieces.most = target.getDimSize(0) / fragmentSize;
+    pieces.count = b.createOrFold<arith::DivUIOp>(rows, number(fragmentSize));
+    pieces.mostBytes = columns * fragmentSize * elementBytes;
     pieces.bytes = number(pieces.mostBytes);
-    pieces.source =
-        add(mul(row, rowSize), mul(column, AccumulatorLayout::tileColumns));
-    pieces.sourceStride = index(AccumulatorLayout::tileColumns * rowSize);
-    pieces.targetStride = AccumulatorLayout::tileColumns * columns;
+    pieces.source = add(mul(row, rowSize), mul(column, fragmentSize));
+    pieces.sourceStride = index(fragmentSize * rowSize);
+    pieces.targetStride = fragmentSize * columns;
     return pieces;
   }
   if (auto panels = dyn_cast<PanelsAttr>(view.getLayout())) {
@@ -215,7 +214,7 @@ CudaTileEmitter::getCopyPieces(CopyOp op) {
     return pieces;
   }
   return op.emitError("cannot copy a view of type ")
-         << view << "; expected fragments, panels or one row";
+         << view << "; expected core matrices, panels or one row";
 }
 
 /// Emits a body but for its copies, and says what each is made of.

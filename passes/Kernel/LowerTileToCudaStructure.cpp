@@ -27,9 +27,14 @@ CudaTileEmitter::CudaTileEmitter(ImplicitLocOpBuilder &builder, KernelOp kernel,
     blockThreads = threads + 32 * schedule.getLoadWarps();
     clusterSize = schedule.getCluster();
     isStreamed = true;
-    kernel.walk([&](Operation *op) {
-      hasRotations |= isa<RotateOp, AppendHeadsOp>(op);
-    });
+    SumParts parts = {schedule.getStepWarps(), clusterSize,
+                      schedule.getWarpgroups()};
+    if (parts.areKept())
+      kernel.walk([&](ShareOp share) {
+        keptShape = llvm::to_vector(
+            cast<RankedTensorType>(share.getOutputs().front().getType())
+                .getShape());
+      });
   }
   if (auto schedule =
           dyn_cast_or_null<FlashScheduleAttr>(kernel.getScheduleAttr())) {

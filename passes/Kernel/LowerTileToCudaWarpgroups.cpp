@@ -1,12 +1,13 @@
 //===- LowerTileToCudaWarpgroups.cpp - Products of a piece by wgmma -------===//
 //
-// Four warps, the column warps 4n .. 4n + 3, multiply 64 columns of a matrix by
-// all rows of the piece at once. A warp has the fragments of the weight and the
-// accumulators that it would have for mma.sync; the rows are read where they
-// lie in the slot, as 8x8 matrices of #tile.panels.
+// Four warps multiply the rows of the tile, up to 64, by their columns of the
+// weight, whose 8x8 matrices are read where they lie in the slot. The rows are
+// the left-hand side: a warp loads its 16, computes what stands between them
+// and the multiplications in registers, and adds up sums over k beside it.
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Weft/PackedLayout.h"
 #include "passes/Kernel/LowerTileToCuda.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -15,103 +16,214 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::tile;
 
-/// The part of a slot that a right-hand side of warpgroups is, and what is
-/// multiplied into it: null, or a tile of one row.
-FailureOr<std::pair<LoadOp, Value>>
-CudaTileEmitter::matchWarpgroupInput(MmaOp mma) {
-  Value input = mma.getLhs(), factor;
-  if (auto product = input.getDefiningOp<arith::MulFOp>())
-    if (auto broadcast = product.getRhs().getDefiningOp<BroadcastOp>()) {
-      input = product.getLhs();
-      factor = broadcast.getInput();
-    }
-  auto load = input.getDefiningOp<LoadOp>();
-  if (!load || !slotParts.contains(load.getView()) ||
-      !isa<PanelsAttr>(cast<MemRefType>(load.getView().getType()).getLayout()))
-    return mma.emitError("cannot be computed by warpgroups; expected rows in "
-                         "panels of a slot, as they are or multiplied by a "
-                         "tile of one row in 16 bits");
-  return std::make_pair(load, factor);
+/// Warps of a warpgroup.
+static constexpr int64_t groupWarps =
+    WarpgroupLayout::rows / WarpgroupLayout::warpRows;
+
+bool CudaTileEmitter::hasWarpgroups() {
+  auto schedule =
+      dyn_cast_or_null<StreamScheduleAttr>(kernel.getScheduleAttr());
+  return schedule && schedule.getWarpgroups();
 }
 
-/// All multiplications of a piece by warpgroups: what the rows are multiplied
-/// by goes to the weight, which is in registers.
-LogicalResult
-CudaTileEmitter::emitWarpgroupProducts(MutableArrayRef<MmaOp> products) {
+WarpgroupLayout CudaTileEmitter::warpgroupLayout(Type tile) {
+  auto type = cast<RankedTensorType>(tile);
+  auto schedule = cast<StreamScheduleAttr>(kernel.getScheduleAttr());
+  int64_t groups = schedule.getColumnWarps() / groupWarps;
+  return {type.getDimSize(0), type.getDimSize(1) / groups, groups};
+}
+
+/// The warp's place in its group, and the group's among the columns.
+std::pair<Value, Value> CudaTileEmitter::warpgroupPlace() {
+  Value columnWarp = warpPlace().first, count = number(groupWarps);
+  return {b.createOrFold<arith::RemUIOp>(columnWarp, count),
+          b.createOrFold<arith::DivUIOp>(columnWarp, count)};
+}
+
+/// First of the warp's lower or upper 8 rows. Where the tile has fewer, the
+/// last ones, whose products are not stored.
+Value CudaTileEmitter::warpgroupRow(const WarpgroupLayout &layout,
+                                    int64_t half) {
+  Value row = add(mul(warpgroupPlace().first, WarpgroupLayout::warpRows),
+                  number(half * coreMatrixSize));
+  if (layout.tileRows == WarpgroupLayout::rows)
+    return row;
+  return min(row, number(layout.tileRows - coreMatrixSize));
+}
+
+/// All multiplications of a piece and the sums of its rows.
+LogicalResult CudaTileEmitter::emitWarpgroupPiece(ArrayRef<MmaOp> products,
+                                                  ArrayRef<ReduceOp> sums) {
   auto schedule = cast<StreamScheduleAttr>(kernel.getScheduleAttr());
   if (!arch.hasWgmma)
     return kernel.emitError("'")
            << arch.name << "' has no multiplications of warpgroups";
+  MmaOp front = products.front();
+  for (MmaOp mma : products)
+    if (mma.getLhs() != front.getLhs())
+      return mma.emitError("cannot be computed by warpgroups together with "
+                           "multiplications of another input");
+  WarpgroupLayout layout = warpgroupLayout(front.getType());
   int64_t warpStep = schedule.getStep() / schedule.getStepWarps();
-  auto [columnWarp, stepWarp] = warpPlace();
-  FailureOr<std::pair<LoadOp, Value>> matched =
-      matchWarpgroupInput(products.front());
-  if (failed(matched))
-    return failure();
-  auto [load, factor] = *matched;
-  SmallVector<Value> held;
-  for (MmaOp mma : products) {
-    if (mma.getLhs() != products.front().getLhs() ||
-        accumulatorLayout(mma.getType()).columnTiles != 1)
-      return mma.emitError("cannot be computed by warpgroups; expected one "
-                           "input and 16 columns for each column warp");
-    held.push_back(values.at(mma.getAccumulator()));
-  }
-  auto element = TypeAttr::get(getElementTypeOrSelf(load.getType()));
-  // Left-hand fragments by k, then by product.
-  Value start = mul(stepWarp, warpStep);
+  Value start = mul(warpPlace().second, warpStep);
+  Value group = warpgroupPlace().second;
+  Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  SmallVector<std::array<Value, 2>> added(sums.size(), {zero, zero});
+  SmallVector<Value> left;
   for (int64_t k = 0; k < warpStep; k += fragmentSteps) {
-    Value factors;
-    if (factor) {
-      InputFragment at;
-      at.k = add(start, number(k));
-      FailureOr<Value> fragment = getFragment(factor, at);
+    InputFragment at;
+    at.k = add(start, number(k));
+    SmallVector<Value, 2> halves;
+    for (int64_t half = 0; half < 2; ++half) {
+      at.row = warpgroupRow(layout, half);
+      at.ofRows.clear();
+      FailureOr<Value> fragment = getFragment(front.getLhs(), at);
       if (failed(fragment))
         return failure();
-      factors = *fragment;
+      halves.push_back(*fragment);
+      for (auto [sum, parts] : llvm::zip_equal(sums, added)) {
+        FailureOr<Value> next = addFragment(sum, parts[half], at);
+        if (failed(next))
+          return failure();
+        parts[half] = *next;
+      }
     }
-    SmallVector<SmallVector<Value>> left;
-    for (MmaOp mma : products)
-      left.push_back(loadWeightFragments(mma, stepWarp, columnWarp, k));
-    for (int64_t half = 0; half < 2; ++half)
-      for (SmallVector<Value> &fragments : left)
-        held.push_back(
-            factor ? multiplyFragment(element, fragments[half], factors, half)
-                   : fragments[half]);
+    for (int64_t pair = 0; pair < 4; pair += 2) {
+      SmallVector<Value> elements;
+      for (int64_t high = 0; high < 2; ++high)
+        for (Value half : halves)
+          elements.push_back(vector::ExtractOp::create(b, half, pair + high));
+      left.push_back(vector::FromElementsOp::create(
+          b, VectorType::get(4, b.getI32Type()), elements));
+    }
   }
-  auto arrive = cuda::WarpgroupArriveOp::create(b, held);
-  SmallVector<Value> sums(arrive.getResults().take_front(products.size()));
-  ValueRange fragments = arrive.getResults().drop_front(products.size());
-  auto view = cast<MemRefType>(load.getView().getType());
-  const SlotPart &part = slotParts.at(load.getView());
-  Value pointer = cuda::SharedMemoryOp::create(
-      b, sharedPointer(view.getElementType()), part.offset);
-  Value slotStart =
-      mul(part.slot, part.slotBytes * 8 / view.getElementTypeBitWidth());
-  int64_t columns = cast<PanelsAttr>(view.getLayout()).getColumns();
-  for (int64_t step = 0; step * mmaSteps < warpStep; ++step) {
-    Value k = add(start, number(step * mmaSteps));
-    Value at = add(slotStart, placeInPanels(view, number(0), k));
-    for (auto [n, sum] : llvm::enumerate(sums))
-      sum = cuda::WarpgroupMmaOp::create(
-          b, sum.getType(), element, fragments[step * products.size() + n],
-          pointer, at, b.getI64IntegerAttr(panelMatrix),
-          b.getI64IntegerAttr(PanelsAttr::groupRows * columns), sum);
+  // The other groups have the same rows.
+  for (auto [sum, parts] : llvm::zip_equal(sums, added)) {
+    if (layout.groups > 1 && keptShape.empty())
+      for (Value &part : parts)
+        part = arith::SelectOp::create(b, equal(group, number(0)), part, zero);
+    values[ReduceOp(sum).getResult()] =
+        pack(ReduceOp(sum).getType(), {parts[0], parts[1]});
   }
-  auto wait = cuda::WarpgroupWaitOp::create(b, sums);
-  for (auto [mma, sum] : llvm::zip_equal(products, wait.getResults()))
-    values[mma.getResult()] = sum;
+  for (auto [mma, product] :
+       llvm::zip_equal(products, emitWarpgroupProducts(products, left)))
+    values[MmaOp(mma).getResult()] = product;
   return success();
 }
 
-/// Multiplies a left-hand fragment by four pairs of factors along 32 values of
-/// k, of which half 0 or 1 are the fragment's.
-Value CudaTileEmitter::multiplyFragment(TypeAttr element, Value fragment,
-                                        Value factors, int64_t half) {
-  SmallVector<Value> pairs;
-  for (int64_t i = 0; i < 4; ++i)
-    pairs.push_back(cuda::MultiplyPairsOp::create(
-        b, b.getI32Type(), element, vector::ExtractOp::create(b, fragment, i),
-        vector::ExtractOp::create(b, factors, 2 * half + i / 2)));
-  return vector::FromElementsOp::create(b, fragment.getType(), pairs);
+/// Multiplies left-hand fragments, by k, by the group's columns of the weights
+/// and adds the products to the accumulators.
+SmallVector<Value>
+CudaTileEmitter::emitWarpgroupProducts(ArrayRef<MmaOp> products,
+                                       ArrayRef<Value> left) {
+  auto schedule = cast<StreamScheduleAttr>(kernel.getScheduleAttr());
+  int64_t step = schedule.getStep();
+  Value group = warpgroupPlace().second, stepWarp = warpPlace().second;
+  WarpgroupLayout layout = warpgroupLayout(MmaOp(products.front()).getType());
+  int64_t parts =
+      llvm::divideCeil(layout.columns, WarpgroupLayout::mostColumns);
+  while (layout.columns % (parts * coreMatrixSize) != 0)
+    ++parts;
+  int64_t width = layout.columns / parts;
+  // Sums of all products by part, then the fragments.
+  SmallVector<Value> held;
+  for (MmaOp mma : products)
+    for (int64_t part = 0; part < parts; ++part)
+      held.push_back(sliceVector(b, values.at(MmaOp(mma).getAccumulator()),
+                                 part * width / 2, width / 2));
+  llvm::append_range(held, left);
+  auto arrive = cuda::WarpgroupArriveOp::create(b, held);
+  SmallVector<Value> sums(
+      arrive.getResults().take_front(products.size() * parts));
+  ValueRange fragments = arrive.getResults().drop_front(sums.size());
+  for (auto [k, fragment] : llvm::enumerate(fragments))
+    for (auto [n, product] : llvm::enumerate(products)) {
+      MmaOp mma = product;
+      Type type = getElementTypeOrSelf(mma.getRhs().getType());
+      const SlotPart &slot =
+          slotParts.at(mma.getRhs().getDefiningOp<LoadOp>().getView());
+      Value pointer =
+          cuda::SharedMemoryOp::create(b, sharedPointer(type), slot.offset);
+      Value at = add(mul(slot.slot, slot.slotBytes / 2),
+                     add(mul(group, layout.columns * step),
+                         mul(stepWarp, static_cast<int64_t>(left.size()) *
+                                           mmaSteps * coreMatrixSize)));
+      for (int64_t part = 0; part < parts; ++part) {
+        Value &sum = sums[n * parts + part];
+        int64_t offset = part * width * step +
+                         static_cast<int64_t>(k) * mmaSteps * coreMatrixSize;
+        sum = cuda::WarpgroupMmaOp::create(
+            b, sum.getType(), TypeAttr::get(type), fragment, pointer,
+            add(at, number(offset)), b.getI64IntegerAttr(coreMatrix),
+            b.getI64IntegerAttr(coreMatrixRow), sum);
+      }
+    }
+  auto wait = cuda::WarpgroupWaitOp::create(b, sums);
+  SmallVector<Value> results;
+  for (auto [n, product] : llvm::enumerate(products)) {
+    SmallVector<Value> elements;
+    for (Value sum : wait.getResults().slice(n * parts, parts))
+      for (int64_t i = 0; i < width / 2; ++i)
+        elements.push_back(vector::ExtractOp::create(b, sum, i));
+    results.push_back(pack(MmaOp(product).getType(), elements));
+  }
+  return results;
+}
+
+TilePosition CudaTileEmitter::makeWarpgroupPosition(const TileLayout &layout,
+                                                    int64_t reg) {
+  const LanePosition &lane = lanePosition();
+  auto [rowWarp, group] = warpgroupPlace();
+  TilePosition position;
+  position.row = add(add(mul(rowWarp, WarpgroupLayout::warpRows), lane.group),
+                     number(reg / 2 % 2 * coreMatrixSize));
+  if (layout.rows < WarpgroupLayout::rows) {
+    position.inside = less(position.row, number(layout.rows));
+    position.row = min(position.row, number(layout.rows - 1));
+  }
+  position.column = add(
+      mul(group, layout.columns / layout.groups),
+      add(mul(lane.inGroup, 2), number(reg / 4 * coreMatrixSize + reg % 2)));
+  return position;
+}
+
+/// Calls `body` for pairs of neighbours of a sum that a lane has, with the
+/// place of the first in the area, or for its sums of rows. Warps without rows
+/// of the tile have none.
+void CudaTileEmitter::forWarpgroupElements(
+    Value sum, const SumMemory &memory,
+    function_ref<void(Value at, Value element)> body) {
+  WarpgroupLayout layout = warpgroupLayout(sum.getType());
+  const LanePosition &lane = lanePosition();
+  auto [rowWarp, group] = warpgroupPlace();
+  int64_t pitch = memory.getPitch();
+  Value firstRow = mul(rowWarp, WarpgroupLayout::warpRows);
+  Value corner = mul(add(firstRow, lane.group), pitch);
+  bool isRowSum = memory.columns == 1;
+  SmallVector<Value> rowSums;
+  if (isRowSum) {
+    for (int64_t half = 0; half < 2; ++half)
+      rowSums.push_back(addLanes(registerOf(sum, half)));
+  } else {
+    corner = add(corner, add(mul(group, layout.columns), mul(lane.inGroup, 2)));
+  }
+  Value isInside;
+  if (layout.tileRows < WarpgroupLayout::rows)
+    isInside = less(firstRow, number(layout.tileRows));
+  if (isRowSum)
+    isInside = both(isInside, both(equal(lane.inGroup, number(0)),
+                                   equal(group, number(0))));
+  int64_t halves = layout.tileRows > coreMatrixSize ? 2 : 1;
+  guarded(isInside, [&] {
+    for (int64_t half = 0; half < halves; ++half) {
+      Value at = add(corner, number(half * coreMatrixSize * pitch));
+      if (isRowSum) {
+        body(at, rowSums[half]);
+        continue;
+      }
+      for (int64_t n = 0; n * coreMatrixSize < layout.columns; ++n)
+        body(add(at, number(n * coreMatrixSize)),
+             sliceVector(b, values.at(sum), 4 * n + 2 * half, 2));
+    }
+  });
 }

@@ -58,7 +58,7 @@ def ChooseStreamSchedules : Pass<"weft-choose-stream-schedules"> {
 
     Conditions:
 
-    * one linear layer or a gated pair, with weights in fragments, and an input
+    * one linear layer or a gated pair, with weights in core matrices, and an input
       in panels;
     * the architecture has asynchronous copies (from sm_80); without bulk copies
       (before sm_90) all warps copy and there are no clusters.
@@ -247,7 +247,7 @@ def AssignLayouts : Pass<"weft-assign-layouts"> {
   let summary = "decides which results of kernels are stored in panels";
   let description = [{
     On GPUs, a value that a dispatch makes and that a linear layer multiplies by
-    a weight in fragments is stored as `#tile.panels<columns = 128>`: the matrix
+    a weight in core matrices is stored as `#tile.panels<columns = 128>`: the matrix
     kernel copies 128 columns of its rows at a time, as consecutive bytes, and
     tensor cores read them where they lie in shared memory. The attributes
     `result_layouts` of the dispatch that makes the value and `input_layouts` of
@@ -267,7 +267,7 @@ def AssignLayouts : Pass<"weft-assign-layouts"> {
     * it is not an update of an input.
 
     Remarks: `no-panels`, missed: why a value that a linear layer multiplies by
-    a weight in fragments stays row-major.
+    a weight in core matrices stays row-major.
   }];
   let dependentDialects = ["::weft::tile::TileDialect"];
 }

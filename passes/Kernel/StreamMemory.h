@@ -13,20 +13,31 @@ struct SumMemory {
   int64_t rows, columns;
   /// One for each step warp, or one that they add to in turn.
   int64_t areas;
+  /// Elements behind the columns of a row, which put the rows that a warp
+  /// writes at once in different banks.
+  int64_t spare;
 
-  /// Elements between rows. Four more than there are columns put the rows that
-  /// a warp writes at once in different banks.
-  int64_t getPitch() const { return columns + 4; }
+  /// Elements between rows.
+  int64_t getPitch() const { return columns + spare; }
   int64_t getAreaElements() const { return rows * getPitch(); }
   int64_t getBytes() const {
     return llvm::alignTo(4 * areas * getAreaElements(), 128);
   }
 };
 
-/// Those of the sums of a share, [rows, columns] each.
+/// Who has parts of the sums of a `tile.share`.
+struct SumParts {
+  int64_t stepWarps, cluster;
+  bool warpgroups;
+
+  /// Whether every sum is complete in one thread, which goes on with it.
+  bool areKept() const { return warpgroups && stepWarps == 1 && cluster == 1; }
+};
+
+/// Memory for the sums of a share, [rows, columns] each; none if they are kept.
 llvm::SmallVector<SumMemory>
-getSumMemory(llvm::ArrayRef<std::array<int64_t, 2>> sums, int64_t stepWarps,
-             int64_t cluster);
+getSumMemory(llvm::ArrayRef<std::array<int64_t, 2>> sums,
+             const SumParts &parts);
 
 } // namespace weft::tile
 

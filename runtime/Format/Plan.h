@@ -65,8 +65,8 @@ struct Param {
   DType dtype = DType::F32;
   std::vector<int64_t> shape; ///< Stored shape, after packing.
   std::string
-      layout;        ///< "row-major", "panels(64, 2)", "fragments"; for people.
-  uint32_t file = 0; ///< 0: the DATA section; n: Plan::externalFiles[n - 1].
+      layout; ///< "row-major", "panels(64, 2)", "core_matrices"; for people.
+  uint32_t file = 0;   ///< 0: the DATA section; n: Plan::externalFiles[n - 1].
   uint64_t offset = 0; ///< From the start of DATA or of the external file.
   uint64_t size = 0;   ///< Bytes; equals shape x dtype.
   uint64_t hash = 0;   ///< XXH64 of the bytes, set by the writer; 0: none.

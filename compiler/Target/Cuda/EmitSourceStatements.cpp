@@ -208,7 +208,8 @@ bool SourcePrinter::printWarpgroupStatement(Operation *op) {
       .Case([&](WarpgroupMmaOp mma) {
         std::string name = mma.getElement().isBF16() ? "warpgroup_mma_bf16"
                                                      : "warpgroup_mma_f16";
-        prelude.use(name);
+        int64_t sums = mma.getAccumulator().getType().getNumElements();
+        prelude.use((name + "_" + Twine(2 * sums)).str());
         printResult(op, name + "(" + value(mma.getLhs()).text + ", " +
                             address(mma.getPointer(), mma.getIndex()) + ", " +
                             Twine(2 * mma.getKStride()) + ", " +

@@ -40,7 +40,7 @@ static constexpr StringLiteral reservedNames[] = {
     "threadIdx blockIdx blockDim gridDim warpSize abs min max exp log pow sin",
     "cos tan sqrt floor ceil round trunc fabs fmin fmax fmod fma isnan isinf",
     "isfinite to_float to_bf16 to_f16 atomicAdd index erf tanh",
-    "atomic_add_acq_rel j0 j1 jn y0 y1 yn",
+    "atomic_add_acq_rel j0 j1 jn y0 y1 yn warpgroup_mma_bf16 warpgroup_mma_f16",
 };
 
 static size_t findHelper(StringRef name) {

@@ -106,42 +106,33 @@ DEVICE Vec<float, 4> mma_$type(Vec<int, 4> a, Vec<int, 2> b, Vec<float, 4> c) {
 }
 )";
 
+/// A multiplication by `columns` columns, whose number is part of the name.
 /// Matrices without swizzle: PTX ISA, "Matrix Descriptor" of wgmma.
-static constexpr StringLiteral warpgroupMmaText = R"(
-template <int N> DEVICE Vec<float, N> $name(Vec<int, 4> a, u32 matrices, u32 k_stride, u32 column_stride, Vec<float, N> c) {
+static std::string makeWarpgroupMma(StringRef type, int columns) {
+  int count = columns / 2;
+  std::string registers, sums;
+  for (int i = 0; i < count; ++i) {
+    std::string comma = i ? ", " : "", number = std::to_string(i);
+    registers += comma + "%" + number;
+    sums += comma + "\"+f\"(c[" + number + "])";
+  }
+  auto input = [&](int i) { return "%" + std::to_string(count + i); };
+  std::string held = "Vec<float, " + std::to_string(count) + ">";
+  return "\nDEVICE " + held + " warpgroup_mma_" + type.str() +
+         "(Vec<int, 4> a, u32 matrices, u32 k_stride, u32 column_stride, " +
+         held + R"( c) {
   const u64 b = u64(matrices >> 4 & 0x3fff) | u64(k_stride >> 4) << 16 | u64(column_stride >> 4) << 32;
-  if constexpr (N == 4)
-    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, 1, 0;\nwgmma.mma_async.sync.aligned.m64n8k16.f32.$type.$type "
-                 "{%0, %1, %2, %3}, "
-                 "{%4, %5, %6, %7}, %8, p, 1, 1, 0;\n}"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b) : "memory");
-  else if constexpr (N == 8)
-    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, 1, 0;\nwgmma.mma_async.sync.aligned.m64n16k16.f32.$type.$type "
-                 "{%0, %1, %2, %3, %4, %5, %6, %7}, "
-                 "{%8, %9, %10, %11}, %12, p, 1, 1, 0;\n}"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b) : "memory");
-  else if constexpr (N == 16)
-    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, 1, 0;\nwgmma.mma_async.sync.aligned.m64n32k16.f32.$type.$type "
-                 "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
-                 "{%16, %17, %18, %19}, %20, p, 1, 1, 0;\n}"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7]),
-                   "+f"(c[8]), "+f"(c[9]), "+f"(c[10]), "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b) : "memory");
-  else
-    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, 1, 0;\nwgmma.mma_async.sync.aligned.m64n64k16.f32.$type.$type "
-                 "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-                 "{%32, %33, %34, %35}, %36, p, 1, 1, 0;\n}"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7]),
-                   "+f"(c[8]), "+f"(c[9]), "+f"(c[10]), "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]),
-                   "+f"(c[16]), "+f"(c[17]), "+f"(c[18]), "+f"(c[19]), "+f"(c[20]), "+f"(c[21]), "+f"(c[22]), "+f"(c[23]),
-                   "+f"(c[24]), "+f"(c[25]), "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]), "+f"(c[30]), "+f"(c[31])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b) : "memory");
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, 1, 0;\nwgmma.mma_async.sync.aligned.m64n)" +
+         std::to_string(columns) + "k16.f32." + type.str() + "." + type.str() +
+         " \"\n               \"{" + registers + "}, \"\n               \"{" +
+         input(0) + ", " + input(1) + ", " + input(2) + ", " + input(3) +
+         "}, " + input(4) + ", p, 1, 1, 0;\\n}\"\n               : " + sums +
+         R"(
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b) : "memory");
   return c;
 }
 )";
+}
 
 /// Halves of a 32-bit register.
 static constexpr StringLiteral packText = R"(
@@ -552,8 +543,6 @@ static constexpr Pattern patterns[] = {
     {"store_matrix_transposed", "Vec", storeMatrixText, {{{"$how", ".trans"}}}},
     {"mma_bf16", "Vec", mmaText, {{{"$type", "bf16"}}}},
     {"mma_f16", "Vec", mmaText, {{{"$type", "f16"}}}},
-    {"warpgroup_mma_bf16", "Vec", warpgroupMmaText, {{{"$type", "bf16"}}}},
-    {"warpgroup_mma_f16", "Vec", warpgroupMmaText, {{{"$type", "f16"}}}},
 };
 
 static std::string expand(const Pattern &pattern) {
@@ -574,9 +563,14 @@ ArrayRef<PreludeHelper> weft::getPreludeHelpers() {
   static const std::vector<PreludeHelper> all = [] {
     std::vector<PreludeHelper> helpers;
     for (const FixedHelper &fixed : fixedHelpers)
-      helpers.push_back({fixed.name, fixed.needs, fixed.text.str()});
+      helpers.push_back({fixed.name.str(), fixed.needs, fixed.text.str()});
     for (const Pattern &pattern : patterns)
-      helpers.push_back({pattern.name, pattern.needs, expand(pattern)});
+      helpers.push_back({pattern.name.str(), pattern.needs, expand(pattern)});
+    for (StringRef type : {"bf16", "f16"})
+      for (int columns = 8; columns <= 128; columns += 8)
+        helpers.push_back(
+            {("warpgroup_mma_" + type + "_" + Twine(columns)).str(), "Vec",
+             makeWarpgroupMma(type, columns)});
     return helpers;
   }();
   return all;

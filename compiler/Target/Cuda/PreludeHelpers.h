@@ -13,7 +13,7 @@ namespace weft {
 
 /// A type or function of device code.
 struct PreludeHelper {
-  llvm::StringRef name;
+  std::string name;
   llvm::StringRef needs; ///< Names of other helpers, separated by blanks.
   std::string text;
 };

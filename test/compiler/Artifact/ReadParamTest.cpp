@@ -108,10 +108,10 @@ protected:
 
 } // namespace
 
-TEST_F(ReadParamTest, FragmentsOfTwoTensors) {
-  // 16 rows of one tensor and 32 of another, with 48 columns.
-  const int64_t rows = 48, columns = 48;
-  auto layout = FragmentLayoutAttr::get(&context);
+TEST_F(ReadParamTest, CoreMatricesOfTwoTensors) {
+  // 16 rows of one tensor and 32 of another, with 256 columns.
+  const int64_t rows = 48, columns = 256;
+  auto layout = CoreMatrixLayoutAttr::get(&context);
   for (bool isMapped : {false, true}) {
     NumberedSource source(isMapped);
     source.add("a", {16, columns}, 0);
@@ -121,28 +121,28 @@ TEST_F(ReadParamTest, FragmentsOfTwoTensors) {
     ASSERT_EQ(elements.size(), size_t(rows * columns));
     for (int64_t n = 0; n < rows; ++n)
       for (int64_t k = 0; k < columns; ++k) {
-        int64_t lane = n % 8 * 4 + k % 8 / 2;
-        int64_t element = k % 16 / 8 * 4 + n % 16 / 8 * 2 + k % 2;
-        int64_t at =
-            ((n / 16 * (columns / 16) + k / 16) * 32 + lane) * 8 + element;
+        int64_t matrix = n % 16 / 8 * 16 + k % 128 / 8;
+        int64_t block = n / 16 * (columns / 128) + k / 128;
+        int64_t at = (block * 32 + matrix) * 64 + n % 8 * 8 + k % 8;
         EXPECT_EQ(elements[at], n * columns + k) << n << ", " << k;
       }
   }
 }
 
-TEST_F(ReadParamTest, FragmentsOfAStack) {
-  const int64_t matrices = 3, rows = 16, columns = 16;
+TEST_F(ReadParamTest, CoreMatricesOfAStack) {
+  const int64_t matrices = 3, rows = 16, columns = 128;
   NumberedSource source(false);
   source.add("a", {matrices, rows, columns}, 0);
   std::vector<uint16_t> elements =
-      read(source, FragmentLayoutAttr::get(&context), {matrices, rows, columns},
-           {"a"});
+      read(source, CoreMatrixLayoutAttr::get(&context),
+           {matrices, rows, columns}, {"a"});
   ASSERT_EQ(elements.size(), size_t(matrices * rows * columns));
-  // The last lane's last element is the last one of the matrix.
   for (int64_t m = 0; m < matrices; ++m) {
-    EXPECT_EQ(elements[m * 256], m * 256);
-    EXPECT_EQ(elements[m * 256 + 2], m * 256 + 8 * columns);
-    EXPECT_EQ(elements[m * 256 + 255], m * 256 + 255);
+    EXPECT_EQ(elements[m * 2048], m * 2048);
+    // The second matrix has columns 8 to 15, the seventeenth rows 8 to 15.
+    EXPECT_EQ(elements[m * 2048 + 64], m * 2048 + 8);
+    EXPECT_EQ(elements[m * 2048 + 1024], m * 2048 + 8 * columns);
+    EXPECT_EQ(elements[m * 2048 + 2047], m * 2048 + 2047);
   }
 }
 
@@ -164,7 +164,7 @@ TEST_F(ReadParamTest, PairsOfRows) {
   // Two heads of 16 rows, 12 of which are rotated by halves: 0, 6, 1, 7, ...,
   // 5, 11, then 12 to 15.
   const int64_t columns = 16;
-  auto layout = FragmentLayoutAttr::get(&context);
+  auto layout = CoreMatrixLayoutAttr::get(&context);
   for (bool isMapped : {false, true}) {
     NumberedSource source(isMapped);
     source.add("a", {32, columns}, 0);

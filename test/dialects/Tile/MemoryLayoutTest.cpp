@@ -53,19 +53,18 @@ protected:
 
 } // namespace
 
-TEST_F(MemoryLayoutTest, Fragments) {
-  auto layout = FragmentsAttr::get(&context);
-  const int64_t rows = 48, columns = 80;
+TEST_F(MemoryLayoutTest, CoreMatrices) {
+  auto layout = CoreMatricesAttr::get(&context);
+  const int64_t rows = 48, columns = 256;
   std::set<int64_t> addresses;
   for (int64_t n = 0; n < rows; ++n)
     for (int64_t k = 0; k < columns; ++k) {
-      int64_t lane = n % 8 * 4 + k % 8 / 2;
-      int64_t element = k % 16 / 8 * 4 + n % 16 / 8 * 2 + k % 2;
-      int64_t expected =
-          ((n / 16 * (columns / 16) + k / 16) * 32 + lane) * 8 + element;
+      int64_t matrix = n % 16 / 8 * 16 + k % 128 / 8;
+      int64_t block = n / 16 * (columns / 128) + k / 128;
+      int64_t expected = (block * 32 + matrix) * 64 + n % 8 * 8 + k % 8;
       EXPECT_EQ(getAddress(layout, {rows, columns}, {n, k}), expected);
       EXPECT_EQ(getAddress(layout.getAffineMap(),
-                           {rows / 16, columns / 16, 8, 4, 2, 2, 2}, {n, k}),
+                           {rows / 16, columns / 128, 2, 16, 8, 8}, {n, k}),
                 expected);
       addresses.insert(expected);
     }

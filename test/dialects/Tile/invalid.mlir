@@ -423,8 +423,8 @@ func.func private @f(memref<?x192xbf16, #tile.panels<columns = 128>>)
 
 // -----
 
-// expected-error @below {{a view of fragments has two static sizes that are multiples of 16, found 24 x 16}}
-func.func private @f(memref<24x16xbf16, #tile.fragments>)
+// expected-error @below {{a view of core matrices has two static sizes that are multiples of 16 and 128, found 24 x 128}}
+func.func private @f(memref<24x128xbf16, #tile.core_matrices>)
 
 // -----
 
@@ -436,9 +436,9 @@ tile.program @p symbols [] grid [] {
 
 // -----
 
-func.func @f(%x: memref<16x32xbf16, #tile.fragments>, %i: index) {
+func.func @f(%x: memref<16x128xbf16, #tile.core_matrices>, %i: index) {
   // expected-error @below {{tile dimensions must walk different dimensions of the view}}
-  %0 = tile.load %x[%i, %i] dims [1, 1] : memref<16x32xbf16, #tile.fragments> -> tensor<4x4xbf16>
+  %0 = tile.load %x[%i, %i] dims [1, 1] : memref<16x128xbf16, #tile.core_matrices> -> tensor<4x4xbf16>
   return
 }
 

@@ -34,14 +34,14 @@ tile.program @gpu symbols ["tokens"] grid [#tile.extent<"tokens", 1>] {
   }
 }
 
-// CHECK: tile.kernel @layouts level "sm_90a" (%{{.*}}: memref<?x256xbf16, #tile.panels<columns = 128>>, %{{.*}}: memref<64x256xbf16, #tile.fragments>) symbols
+// CHECK: tile.kernel @layouts level "sm_90a" (%{{.*}}: memref<?x256xbf16, #tile.panels<columns = 128>>, %{{.*}}: memref<64x256xbf16, #tile.core_matrices>) symbols
 tile.program @packed symbols ["tokens"] grid [#tile.extent<"tokens", 1>] {
-  tile.kernel @layouts level "sm_90a" (%x: memref<?x256xbf16, #tile.panels<columns = 128>>, %w: memref<64x256xbf16, #tile.fragments>) symbols (%tokens) item (%i) {
+  tile.kernel @layouts level "sm_90a" (%x: memref<?x256xbf16, #tile.panels<columns = 128>>, %w: memref<64x256xbf16, #tile.core_matrices>) symbols (%tokens) item (%i) {
     %zero = arith.constant 0 : index
     // CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}] : memref<?x256xbf16, #tile.panels<columns = 128>> -> tensor<1x256xbf16>
     %a = tile.load %x[%i, %zero] : memref<?x256xbf16, #tile.panels<columns = 128>> -> tensor<1x256xbf16>
-    // CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}] dims [1, 0] : memref<64x256xbf16, #tile.fragments> -> tensor<256x64xbf16>
-    %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<64x256xbf16, #tile.fragments> -> tensor<256x64xbf16>
+    // CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}] dims [1, 0] : memref<64x256xbf16, #tile.core_matrices> -> tensor<256x64xbf16>
+    %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<64x256xbf16, #tile.core_matrices> -> tensor<256x64xbf16>
   }
 }
 

@@ -100,7 +100,7 @@ module attributes {tile.schedule = #tile.stream_schedule<level = "sm_90a", most_
 
 // -----
 
-// expected-error @below {{columns must be 16 or a multiple for each of the 4 column warps, found 96}}
+// expected-error @below {{columns must be 16 for each of the 4 column warps, or 8 for each of their warpgroups, or a multiple, found 96}}
 module attributes {tile.schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 96, step = 128, slots = 6, ranges = 2, cluster = 2, column_warps = 4, step_warps = 2>} {}
 
 // -----
@@ -178,5 +178,5 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
 
 // -----
 
-// expected-error @below {{warpgroups have four column warps each and 8, 16, 32 or 64 rows, found 2 and 8}}
+// expected-error @below {{warpgroups have four column warps each and steps of 128, found 2 and 128}}
 module attributes {tile.schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 2, column_warps = 2, step_warps = 4, warpgroups = true>} {}

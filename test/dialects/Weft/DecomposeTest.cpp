@@ -47,18 +47,18 @@ TEST_F(DecomposeTest, EmbedReadsPackedRows) {
     }
 }
 
-TEST_F(DecomposeTest, EmbedReadsRowsOfFragments) {
+TEST_F(DecomposeTest, EmbedReadsRowsOfCoreMatrices) {
   Tensor ids("?xi32", {4}, {3, 0, 31, 24});
-  Tensor table = random("32x48xbf16", {32, 48});
-  Tensor packed = packFragments(table, "2x3x32x8xbf16");
-  Tensor x("?x48xbf16", {4, 48});
-  ASSERT_EQ(run("%x = weft.embed %ids, %table layout fragments"
-                " : (tensor<?xi32>, tensor<2x3x32x8xbf16>)"
-                " -> tensor<?x48xbf16>",
+  Tensor table = random("32x128xbf16", {32, 128});
+  Tensor packed = packCoreMatrices(table, "2x1x32x8x8xbf16");
+  Tensor x("?x128xbf16", {4, 128});
+  ASSERT_EQ(run("%x = weft.embed %ids, %table layout core_matrices"
+                " : (tensor<?xi32>, tensor<2x1x32x8x8xbf16>)"
+                " -> tensor<?x128xbf16>",
                 {{"ids", &ids}, {"table", &packed}}, {{"x", &x}}),
             "");
   for (int64_t i = 0; i < 4; ++i)
-    for (int64_t j = 0; j < 48; ++j)
+    for (int64_t j = 0; j < 128; ++j)
       EXPECT_EQ(x.at(i, j), table.at(static_cast<int64_t>(ids.at(i)), j));
 }
 
@@ -197,12 +197,12 @@ TEST_F(DecomposeTest, LinearWithPackedWeight) {
   expectNear(y, linear(x, w, nullptr));
 }
 
-TEST_F(DecomposeTest, LinearWithWeightInFragments) {
-  Tensor x = random("?x32xf16", {3, 32}), w = random("48x32xf16", {48, 32});
-  Tensor packed = packFragments(w, "3x2x32x8xf16");
+TEST_F(DecomposeTest, LinearWithWeightInCoreMatrices) {
+  Tensor x = random("?x256xf16", {3, 256}), w = random("48x256xf16", {48, 256});
+  Tensor packed = packCoreMatrices(w, "3x2x32x8x8xf16");
   Tensor y("?x48xf32", {3, 48});
-  ASSERT_EQ(run("%y = weft.linear %x, %w layout fragments"
-                " : (tensor<?x32xf16>, tensor<3x2x32x8xf16>)"
+  ASSERT_EQ(run("%y = weft.linear %x, %w layout core_matrices"
+                " : (tensor<?x256xf16>, tensor<3x2x32x8x8xf16>)"
                 " -> tensor<?x48xf32>",
                 {{"x", &x}, {"w", &packed}}, {{"y", &y}}),
             "");

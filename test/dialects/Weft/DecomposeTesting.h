@@ -67,23 +67,14 @@ inline Tensor packPanels(const Tensor &matrix, int64_t columns, int64_t group,
   return packed;
 }
 
-/// The packing of a matrix [N, K] in fragments, by the list of a lane's eight
-/// elements of a block of 16 x 16 (PTX ISA, operand A of mma.m16n8k16).
-inline Tensor packFragments(const Tensor &matrix, const std::string &type) {
-  int64_t n = matrix.getShape()[0] / 16, k = matrix.getShape()[1] / 16;
-  Tensor packed(type, {n, k, 32, 8});
+/// The packing of a matrix [N, K] in blocks of 16 x 128 of 8x8 matrices.
+inline Tensor packCoreMatrices(const Tensor &matrix, const std::string &type) {
+  int64_t n = matrix.getShape()[0], k = matrix.getShape()[1];
+  Tensor packed(type, {n / 16, k / 128, 32, 8, 8});
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < k; ++j)
-      for (int64_t lane = 0; lane < 32; ++lane) {
-        int64_t g = lane / 4, t = lane % 4;
-        const int64_t elements[8][2] = {{g, 2 * t},         {g, 2 * t + 1},
-                                        {g + 8, 2 * t},     {g + 8, 2 * t + 1},
-                                        {g, 2 * t + 8},     {g, 2 * t + 9},
-                                        {g + 8, 2 * t + 8}, {g + 8, 2 * t + 9}};
-        for (int64_t e = 0; e < 8; ++e)
-          packed.at(i, j, lane, e) =
-              matrix.at(16 * i + elements[e][0], 16 * j + elements[e][1]);
-      }
+      packed.at(i / 16, j / 128, i % 16 / 8 * 16 + j % 128 / 8, i % 8, j % 8) =
+          matrix.at(i, j);
   return packed;
 }
 

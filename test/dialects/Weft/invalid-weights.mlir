@@ -86,55 +86,55 @@ func.func @f(%ids: tensor<?xi32>, %t: tensor<2x4x8x1xf32>) {
 // -----
 
 func.func @f() {
-  // expected-error @below {{fragments have elements of f16 or bf16, found 'f32'}}
-  %w = weft.weight [#weft.source<"w">] layout fragments of [16, 16] : tensor<1x1x32x8xf32>
+  // expected-error @below {{core matrices have elements of f16 or bf16, found 'f32'}}
+  %w = weft.weight [#weft.source<"w">] layout core_matrices of [16, 128] : tensor<1x1x32x8x8xf32>
   return
 }
 
 // -----
 
 func.func @f() {
-  // expected-error @below {{fragments are blocks of 16 x 16 elements, found a matrix of 24 x 16}}
-  %w = weft.weight [#weft.source<"w">] layout fragments of [24, 16] : tensor<2x1x32x8xbf16>
+  // expected-error @below {{core matrices need multiples of 16 outputs and 128 inputs, found a matrix of 24 x 128}}
+  %w = weft.weight [#weft.source<"w">] layout core_matrices of [24, 128] : tensor<2x1x32x8x8xbf16>
   return
 }
 
 // -----
 
 func.func @f() {
-  // expected-error @below {{packs to shape [2, 1, 32, 8], found 'tensor<2x1x8x32xbf16>'}}
-  %w = weft.weight [#weft.source<"w">] layout fragments of [32, 16] : tensor<2x1x8x32xbf16>
+  // expected-error @below {{packs to shape [2, 1, 32, 8, 8], found 'tensor<1x2x32x8x8xbf16>'}}
+  %w = weft.weight [#weft.source<"w">] layout core_matrices of [32, 128] : tensor<1x2x32x8x8xbf16>
   return
 }
 
 // -----
 
-func.func @f(%x: tensor<?x24xbf16>, %w: tensor<1x2x32x8xbf16>) {
-  // expected-error @below {{fragments are blocks of 16 x 16 elements, found a matrix of 16 x 24}}
-  %y = weft.linear %x, %w layout fragments : (tensor<?x24xbf16>, tensor<1x2x32x8xbf16>) -> tensor<?x16xbf16>
+func.func @f(%x: tensor<?x192xbf16>, %w: tensor<1x2x32x8x8xbf16>) {
+  // expected-error @below {{core matrices need multiples of 16 outputs and 128 inputs, found a matrix of 16 x 192}}
+  %y = weft.linear %x, %w layout core_matrices : (tensor<?x192xbf16>, tensor<1x2x32x8x8xbf16>) -> tensor<?x16xbf16>
   return
 }
 
 // -----
 
-func.func @f(%ids: tensor<?xi32>, %t: tensor<2x1x32x8xbf16>) {
-  // expected-error @below {{fragments are blocks of 16 x 16 elements, found a matrix of 32 x 8}}
-  %x = weft.embed %ids, %t layout fragments : (tensor<?xi32>, tensor<2x1x32x8xbf16>) -> tensor<?x8xbf16>
+func.func @f(%ids: tensor<?xi32>, %t: tensor<2x1x32x8x8xbf16>) {
+  // expected-error @below {{core matrices need multiples of 16 outputs and 128 inputs, found a matrix of 32 x 8}}
+  %x = weft.embed %ids, %t layout core_matrices : (tensor<?xi32>, tensor<2x1x32x8x8xbf16>) -> tensor<?x8xbf16>
   return
 }
 
 // -----
 
-func.func @f(%ids: tensor<?xi32>, %t: tensor<2x1x32x8xbf16>) {
-  // expected-error @below {{table with rows of 32 packs to [2, 2, 32, 8], found 'tensor<2x1x32x8xbf16>'}}
-  %x = weft.embed %ids, %t layout fragments : (tensor<?xi32>, tensor<2x1x32x8xbf16>) -> tensor<?x32xbf16>
+func.func @f(%ids: tensor<?xi32>, %t: tensor<2x1x32x8x8xbf16>) {
+  // expected-error @below {{table with rows of 256 packs to [2, 2, 32, 8, 8], found 'tensor<2x1x32x8x8xbf16>'}}
+  %x = weft.embed %ids, %t layout core_matrices : (tensor<?xi32>, tensor<2x1x32x8x8xbf16>) -> tensor<?x256xbf16>
   return
 }
 
 // -----
 
 func.func @f() {
-  // expected-error @below {{expected panels or fragments, found 'rows'}}
+  // expected-error @below {{expected panels or core_matrices, found 'rows'}}
   %w = weft.weight [#weft.source<"w">] layout rows of [16, 16] : tensor<16x16xbf16>
   return
 }

@@ -5,16 +5,16 @@
 
 // CHECK-LABEL: func.func @weights
 // DECOMPOSED-LABEL: func.func @weights
-func.func @weights() -> (tensor<96x64xf32>, tensor<32x64xf32>, tensor<12x32x8x2xbf16>, tensor<6x4x32x8xbf16>) {
+func.func @weights() -> (tensor<96x64xf32>, tensor<32x64xf32>, tensor<12x32x8x2xbf16>, tensor<6x1x32x8x8xbf16>) {
   // CHECK: weft.weight [#weft.source<"q.weight">, #weft.source<"k.weight">] : tensor<96x64xf32>
   %merged = weft.weight [#weft.source<"q.weight">, #weft.source<"k.weight">] : tensor<96x64xf32>
   // CHECK: weft.weight [#weft.source<"qkv.weight", start = 32, block = 16, stride = 48, count = 2, transposed = true>] : tensor<32x64xf32>
   %rows = weft.weight [#weft.source<"qkv.weight", start = 32, block = 16, stride = 48, count = 2, transposed = true>] : tensor<32x64xf32>
   // CHECK: weft.weight [#weft.source<"o.weight">] layout panels<columns = 8, group = 2> of [96, 64] : tensor<12x32x8x2xbf16>
   %packed = weft.weight [#weft.source<"o.weight">] layout panels<columns = 8, group = 2> of [96, 64] : tensor<12x32x8x2xbf16>
-  // CHECK: weft.weight [#weft.source<"o.weight">] layout fragments of [96, 64] : tensor<6x4x32x8xbf16>
-  %fragments = weft.weight [#weft.source<"o.weight">] layout fragments of [96, 64] : tensor<6x4x32x8xbf16>
-  return %merged, %rows, %packed, %fragments : tensor<96x64xf32>, tensor<32x64xf32>, tensor<12x32x8x2xbf16>, tensor<6x4x32x8xbf16>
+  // CHECK: weft.weight [#weft.source<"o.weight">] layout core_matrices of [96, 128] : tensor<6x1x32x8x8xbf16>
+  %matrices = weft.weight [#weft.source<"o.weight">] layout core_matrices of [96, 128] : tensor<6x1x32x8x8xbf16>
+  return %merged, %rows, %packed, %matrices : tensor<96x64xf32>, tensor<32x64xf32>, tensor<12x32x8x2xbf16>, tensor<6x1x32x8x8xbf16>
 }
 
 // CHECK-LABEL: func.func @sizes

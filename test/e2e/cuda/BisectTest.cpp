@@ -29,7 +29,7 @@ class CudaBisectTest : public CheckerFixture {
 protected:
   CudaBisectTest() : scratch("cuda-bisect") {}
 
-  /// A model whose weights lie in fragments and activations in panels.
+  /// A model whose weights lie in core matrices and activations in panels.
   void makeChecker() {
     reference::RandomOptions random;
     random.elementType = reference::ElementType::BF16;
@@ -95,7 +95,7 @@ TEST_F(CudaBisectTest, NothingDiffersInAGoodPlan) {
   ASSERT_EQ(steps.size(), 2u);
   const rt::Plan &plan = session->getPlan();
   EXPECT_TRUE(std::ranges::any_of(plan.params, [](const rt::Param &param) {
-    return param.layout == "fragments";
+    return param.layout == "core_matrices";
   }));
   EXPECT_TRUE(std::ranges::any_of(
       plan.entries[0].buffers, [](const rt::Buffer &buffer) {

@@ -100,8 +100,8 @@ INSTANTIATE_TEST_SUITE_P(All, HostCudaFamilies,
                                          "qwen3"));
 
 // Sizes that fit tensor cores: weights, and a table that is embedding and head,
-// are stored in fragments, and what they multiply in panels.
-TEST(HostCudaLayouts, AModelOfFragmentsAndPanelsEqualsTheReference) {
+// are stored in core matrices, and what they multiply in panels.
+TEST(HostCudaLayouts, AModelOfCoreMatricesAndPanelsEqualsTheReference) {
   for (const char *family : {"llama", "gemma2", "mixtral"}) {
     SCOPED_TRACE(family);
     reference::RandomOptions options;
@@ -121,10 +121,10 @@ TEST(HostCudaLayouts, AModelOfFragmentsAndPanelsEqualsTheReference) {
     std::shared_ptr<rt::Program> program =
         load(name, plans().getCheckpoint(name), settings);
     const rt::Plan &plan = program->getPlan();
-    auto isInFragments = [](const rt::Param &param) {
-      return param.layout == "fragments";
+    auto isInCoreMatrices = [](const rt::Param &param) {
+      return param.layout == "core_matrices";
     };
-    EXPECT_GE(std::ranges::count_if(plan.params, isInFragments), 3);
+    EXPECT_GE(std::ranges::count_if(plan.params, isInCoreMatrices), 3);
     EXPECT_TRUE(std::ranges::any_of(
         plan.entries[0].buffers, [](const rt::Buffer &buffer) {
           return buffer.shape.size() == 3 &&

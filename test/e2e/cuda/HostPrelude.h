@@ -335,14 +335,14 @@ inline Vec<float, 4> mma_f16(Vec<int, 4> a, Vec<int, 2> b, Vec<float, 4> c) {
 // time.
 template <int N> struct WarpgroupOperands {
   Vec<int, 4> a;
-  Vec<Vec<u32, 4>, 4> b; // Two halves of k of columns lane and lane + 32.
+  Vec<Vec<u32, 4>, 8> b; // Two halves of k of columns lane, lane + 32, ...
   Vec<float, N> c;
 };
 template <class T, int N>
 Vec<float, N> warpgroup_mma(const char *name, Vec<int, 4> a, u32 matrices,
                             u32 k_stride, u32 column_stride, Vec<float, N> c) {
   WarpgroupOperands<N> operands = {a, {}, c};
-  for (u32 i = 0; i < 4; ++i) {
+  for (u32 i = 0; i < 8; ++i) {
     const u32 column = threadIdx.x % 32 + i / 2 * 32;
     if (column < 2 * N)
       operands.b[i] = load_shared<Vec<u32, 4>>(matrices + i % 2 * k_stride +

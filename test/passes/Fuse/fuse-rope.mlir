@@ -6,7 +6,7 @@
 
 // DOC
 // CHECK-LABEL: func @layer
-//       CHECK:   weft.dispatch "query" (%[[X:[a-z0-9]+]] = %{{.*}} : tensor<?x128xbf16>, %[[W:[a-z0-9]+]] = %{{.*}} : tensor<4x8x32x8xbf16>, %[[COS:[a-z0-9]+]] = %{{[a-z0-9]+}} : tensor<?x8xf32>, %[[SIN:[a-z0-9]+]] = {{.*}}) -> (tensor<?x2x16xbf16>, tensor<?x1x16x16xbf16>, tensor<?x1x16x16xbf16>)
+//       CHECK:   weft.dispatch "query" (%[[X:[a-z0-9]+]] = %{{.*}} : tensor<?x128xbf16>, %[[W:[a-z0-9]+]] = %{{.*}} : tensor<4x1x32x8x8xbf16>, %[[COS:[a-z0-9]+]] = %{{[a-z0-9]+}} : tensor<?x8xf32>, %[[SIN:[a-z0-9]+]] = {{.*}}) -> (tensor<?x2x16xbf16>, tensor<?x1x16x16xbf16>, tensor<?x1x16x16xbf16>)
 //       CHECK:     %[[Y:.*]] = weft.linear %[[X]], %[[W]]
 //       CHECK:     tensor.extract_slice %[[Y]]
 //       CHECK:     %[[Q:.*]] = weft.rope %{{.*}}, %[[COS]], %[[SIN]] {interleaved}
@@ -16,9 +16,9 @@
 //       CHECK:     weft.yield %[[Q]], %[[KEYS]], %[[VALUES]]
 //   CHECK-NOT:   weft.dispatch
 // REMARK: [Passed] rope-fused
-func.func @layer(%x: tensor<?x128xbf16>, %w: tensor<4x8x32x8xbf16>, %cos: tensor<?x8xf32>, %sin: tensor<?x8xf32>, %slots: tensor<?xi32>, %keys: tensor<?x1x16x16xbf16>, %values: tensor<?x1x16x16xbf16>) -> (tensor<?x2x16xbf16>, tensor<?x1x16x16xbf16>, tensor<?x1x16x16xbf16>) {
-  %y = weft.dispatch "query" (%a = %x : tensor<?x128xbf16>, %b = %w : tensor<4x8x32x8xbf16>) -> (tensor<?x64xbf16>) {
-    %0 = weft.linear %a, %b layout fragments : (tensor<?x128xbf16>, tensor<4x8x32x8xbf16>) -> tensor<?x64xbf16>
+func.func @layer(%x: tensor<?x128xbf16>, %w: tensor<4x1x32x8x8xbf16>, %cos: tensor<?x8xf32>, %sin: tensor<?x8xf32>, %slots: tensor<?xi32>, %keys: tensor<?x1x16x16xbf16>, %values: tensor<?x1x16x16xbf16>) -> (tensor<?x2x16xbf16>, tensor<?x1x16x16xbf16>, tensor<?x1x16x16xbf16>) {
+  %y = weft.dispatch "query" (%a = %x : tensor<?x128xbf16>, %b = %w : tensor<4x1x32x8x8xbf16>) -> (tensor<?x64xbf16>) {
+    %0 = weft.linear %a, %b layout core_matrices : (tensor<?x128xbf16>, tensor<4x1x32x8x8xbf16>) -> tensor<?x64xbf16>
     weft.yield %0 : tensor<?x64xbf16>
   }
   %r:3 = weft.dispatch "rope" (%a = %y : tensor<?x64xbf16>, %c = %cos : tensor<?x8xf32>, %s = %sin : tensor<?x8xf32>, %t = %slots : tensor<?xi32>, %kc = %keys : tensor<?x1x16x16xbf16>, %vc = %values : tensor<?x1x16x16xbf16>) -> (tensor<?x2x16xbf16>, tensor<?x1x16x16xbf16>, tensor<?x1x16x16xbf16>) {
@@ -47,9 +47,9 @@ func.func @layer(%x: tensor<?x128xbf16>, %w: tensor<4x8x32x8xbf16>, %cos: tensor
 //       CHECK:   weft.dispatch "query"
 //       CHECK:   weft.dispatch "rope"
 // REMARK: [Missed] rope-not-fused | {{.*}}it rotates halves of heads, which are not in one tile
-func.func @halves(%x: tensor<?x128xbf16>, %w: tensor<1x8x32x8xbf16>, %cos: tensor<?x8xf32>, %sin: tensor<?x8xf32>, %slots: tensor<?xi32>, %keys: tensor<?x1x16x16xbf16>) -> tensor<?x1x16x16xbf16> {
-  %y = weft.dispatch "query" (%a = %x : tensor<?x128xbf16>, %b = %w : tensor<1x8x32x8xbf16>) -> (tensor<?x16xbf16>) {
-    %0 = weft.linear %a, %b layout fragments : (tensor<?x128xbf16>, tensor<1x8x32x8xbf16>) -> tensor<?x16xbf16>
+func.func @halves(%x: tensor<?x128xbf16>, %w: tensor<1x1x32x8x8xbf16>, %cos: tensor<?x8xf32>, %sin: tensor<?x8xf32>, %slots: tensor<?xi32>, %keys: tensor<?x1x16x16xbf16>) -> tensor<?x1x16x16xbf16> {
+  %y = weft.dispatch "query" (%a = %x : tensor<?x128xbf16>, %b = %w : tensor<1x1x32x8x8xbf16>) -> (tensor<?x16xbf16>) {
+    %0 = weft.linear %a, %b layout core_matrices : (tensor<?x128xbf16>, tensor<1x1x32x8x8xbf16>) -> tensor<?x16xbf16>
     weft.yield %0 : tensor<?x16xbf16>
   }
   %r = weft.dispatch "rope" (%a = %y : tensor<?x16xbf16>, %c = %cos : tensor<?x8xf32>, %s = %sin : tensor<?x8xf32>, %t = %slots : tensor<?xi32>, %kc = %keys : tensor<?x1x16x16xbf16>) -> (tensor<?x1x16x16xbf16>) {
@@ -71,9 +71,9 @@ func.func @halves(%x: tensor<?x128xbf16>, %w: tensor<1x8x32x8xbf16>, %cos: tenso
 //       CHECK:   weft.dispatch "query"
 //       CHECK:   weft.dispatch "rope"
 // REMARK: [Missed] rope-not-fused | {{.*}}the heads that it rotates are not the first ones in order
-func.func @order(%x: tensor<?x128xbf16>, %w: tensor<2x8x32x8xbf16>, %cos: tensor<?x8xf32>, %sin: tensor<?x8xf32>, %slots: tensor<?xi32>, %keys: tensor<?x1x16x16xbf16>) -> tensor<?x1x16x16xbf16> {
-  %y = weft.dispatch "query" (%a = %x : tensor<?x128xbf16>, %b = %w : tensor<2x8x32x8xbf16>) -> (tensor<?x32xbf16>) {
-    %0 = weft.linear %a, %b layout fragments : (tensor<?x128xbf16>, tensor<2x8x32x8xbf16>) -> tensor<?x32xbf16>
+func.func @order(%x: tensor<?x128xbf16>, %w: tensor<2x1x32x8x8xbf16>, %cos: tensor<?x8xf32>, %sin: tensor<?x8xf32>, %slots: tensor<?xi32>, %keys: tensor<?x1x16x16xbf16>) -> tensor<?x1x16x16xbf16> {
+  %y = weft.dispatch "query" (%a = %x : tensor<?x128xbf16>, %b = %w : tensor<2x1x32x8x8xbf16>) -> (tensor<?x32xbf16>) {
+    %0 = weft.linear %a, %b layout core_matrices : (tensor<?x128xbf16>, tensor<2x1x32x8x8xbf16>) -> tensor<?x32xbf16>
     weft.yield %0 : tensor<?x32xbf16>
   }
   %r = weft.dispatch "rope" (%a = %y : tensor<?x32xbf16>, %c = %cos : tensor<?x8xf32>, %s = %sin : tensor<?x8xf32>, %t = %slots : tensor<?xi32>, %kc = %keys : tensor<?x1x16x16xbf16>) -> (tensor<?x1x16x16xbf16>) {

@@ -1,5 +1,5 @@
 // RUN: weft-opt %s --weft-pack-weights --split-input-file | FileCheck %s
-// RUN: weft-opt %s --weft-pack-weights=fragments --split-input-file | FileCheck %s --check-prefix=FRAGMENTS
+// RUN: weft-opt %s --weft-pack-weights=core-matrices --split-input-file | FileCheck %s --check-prefix=CORE
 
 // f32 columns in panels of 64; the last panel is padded.
 
@@ -64,11 +64,11 @@ func.func @embedding(%ids: tensor<?xi32>) -> tensor<?x64xf32> {
 // On GPUs, what tensor cores multiply is stored as operands of their
 // instruction, also a table that is embedding and head.
 
-// FRAGMENTS-LABEL: func @fragments
-//       FRAGMENTS:   %[[W:.*]] = weft.weight [#weft.source<"embed">] layout fragments of [256, 128] : tensor<16x8x32x8xbf16>
-//       FRAGMENTS:   weft.embed %{{.*}}, %[[W]] layout fragments
-//       FRAGMENTS:   weft.linear %{{.*}}, %[[W]] layout fragments
-func.func @fragments(%ids: tensor<?xi32>) -> tensor<?x256xbf16> {
+// CORE-LABEL: func @core_matrices
+//       CORE:   %[[W:.*]] = weft.weight [#weft.source<"embed">] layout core_matrices of [256, 128] : tensor<16x1x32x8x8xbf16>
+//       CORE:   weft.embed %{{.*}}, %[[W]] layout core_matrices
+//       CORE:   weft.linear %{{.*}}, %[[W]] layout core_matrices
+func.func @core_matrices(%ids: tensor<?xi32>) -> tensor<?x256xbf16> {
   %w = weft.weight [#weft.source<"embed">] : tensor<256x128xbf16>
   %x = weft.embed %ids, %w : (tensor<?xi32>, tensor<256x128xbf16>) -> tensor<?x128xbf16>
   %y = weft.linear %x, %w : (tensor<?x128xbf16>, tensor<256x128xbf16>) -> tensor<?x256xbf16>
@@ -80,9 +80,9 @@ func.func @fragments(%ids: tensor<?xi32>) -> tensor<?x256xbf16> {
 // Other matrices keep panels: of f32, of another type than the input, with
 // sizes that do not fit, of experts.
 
-// FRAGMENTS-LABEL: func @others
-//  FRAGMENTS-SAME:   {
-//   FRAGMENTS-NOT:   fragments
+// CORE-LABEL: func @others
+//  CORE-SAME:   {
+//   CORE-NOT:   core_matrices
 func.func @others(%x: tensor<?x128xf32>, %y: tensor<?x64xbf16>, %z: tensor<?x128xbf16>, %e: tensor<?x2xi32>)
     -> (tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xbf16>, tensor<?x72xbf16>, tensor<?x2x64xbf16>) {
   %0 = weft.weight [#weft.source<"wide">] : tensor<64x128xf32>

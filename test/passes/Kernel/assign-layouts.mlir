@@ -5,7 +5,7 @@
 #rows = #tile.cuda_schedule<level = "sm_90a", threads = 128, rows = 1, columns = 1024, unroll = 8, row_columns = 1024, row_unroll = 8, row_block = 1, column_block = 1024>
 #matrix = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
 
-// What a linear layer multiplies by a weight in fragments is written and read
+// What a linear layer multiplies by a weight in core matrices is written and read
 // in panels, also by others that read it.
 
 // CHECK-LABEL: func @chain
@@ -22,20 +22,20 @@
 //       PROGRAM:   tile.kernel @sm_90a {{.*}}: memref<?x256xbf16>, {{.*}}: memref<1x256xbf16>, %[[Y:.*]]: memref<?x256xbf16, #tile.panels<columns = 128>>)
 //       PROGRAM:   tile.store {{.*}}, %[[Y]]
 // PROGRAM-LABEL: tile.program @linear
-//       PROGRAM:   tile.kernel @sm_90a {{.*}} (%[[X:.*]]: memref<?x256xbf16, #tile.panels<columns = 128>>, %[[W:.*]]: memref<64x256xbf16, #tile.fragments>, %{{.*}}: memref<?x64xbf16>)
+//       PROGRAM:   tile.kernel @sm_90a {{.*}} (%[[X:.*]]: memref<?x256xbf16, #tile.panels<columns = 128>>, %[[W:.*]]: memref<64x256xbf16, #tile.core_matrices>, %{{.*}}: memref<?x64xbf16>)
 //       PROGRAM:   tile.load %[[X]]{{.*}} -> tensor<1x8xbf16>
 //       PROGRAM:   tile.load %[[W]][%[[N:.*]], %[[K:.*]]] dims [1, 0] {{.*}} -> tensor<8x64xbf16>
 // PROGRAM-LABEL: func.func @chain
 //       PROGRAM:   %[[P:.*]] = tile.launch @rms_norm {{.*}} sizes {{\[\[}}"2", "7 + tokens", "128"]] {{.*}} -> tensor<2x?x128xbf16>
 //       PROGRAM:   tile.launch @linear "linear"(%[[P]], {{.*}} sizes {{\[\[}}"tokens", "64"]]
 //       PROGRAM:   tile.launch @addf "other"({{.*}}, %[[P]])
-func.func @chain(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<256xbf16>, %m: tensor<4x16x32x8xbf16>) -> (tensor<?x64xbf16>, tensor<?x256xbf16>) {
+func.func @chain(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<256xbf16>, %m: tensor<4x2x32x8x8xbf16>) -> (tensor<?x64xbf16>, tensor<?x256xbf16>) {
   %0 = weft.dispatch "norm" (%a = %x : tensor<?x256xbf16>, %b = %w : tensor<256xbf16>) attributes {schedules = [#rows]} -> (tensor<?x256xbf16>) {
     %1 = weft.rms_norm %a, %b {epsilon = 1.0e-5 : f32} : tensor<?x256xbf16>, tensor<256xbf16>
     weft.yield %1 : tensor<?x256xbf16>
   }
-  %2 = weft.dispatch "linear" (%a = %0 : tensor<?x256xbf16>, %b = %m : tensor<4x16x32x8xbf16>) attributes {schedules = [#matrix]} -> (tensor<?x64xbf16>) {
-    %3 = weft.linear %a, %b layout fragments : (tensor<?x256xbf16>, tensor<4x16x32x8xbf16>) -> tensor<?x64xbf16>
+  %2 = weft.dispatch "linear" (%a = %0 : tensor<?x256xbf16>, %b = %m : tensor<4x2x32x8x8xbf16>) attributes {schedules = [#matrix]} -> (tensor<?x64xbf16>) {
+    %3 = weft.linear %a, %b layout core_matrices : (tensor<?x256xbf16>, tensor<4x2x32x8x8xbf16>) -> tensor<?x64xbf16>
     weft.yield %3 : tensor<?x64xbf16>
   }
   %4 = weft.dispatch "other" (%a = %x : tensor<?x256xbf16>, %b = %0 : tensor<?x256xbf16>) attributes {schedules = [#rows]} -> (tensor<?x256xbf16>) {
@@ -66,22 +66,22 @@ func.func @chain(%x: tensor<?x256xbf16> {weft.name = "x", weft.symbols = ["token
 //       PROGRAM:   sizes {{\[\[}}"2", "7 + tokens", "128"]]
 //       PROGRAM:   sizes {{\[\[}}"tokens", "256"]]
 //       PROGRAM:   sizes {{\[\[}}"2", "7 + logits", "128"]]
-func.func @heads(%x: tensor<?x4x64xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %cos: tensor<?x32xf32> {weft.name = "cos", weft.symbols = ["tokens"]}, %sin: tensor<?x32xf32> {weft.name = "sin", weft.symbols = ["tokens"]}, %ids: tensor<?xi32> {weft.name = "ids", weft.symbols = ["logits"]}, %m: tensor<16x16x32x8xbf16>) -> tensor<?x256xbf16> {
+func.func @heads(%x: tensor<?x4x64xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %cos: tensor<?x32xf32> {weft.name = "cos", weft.symbols = ["tokens"]}, %sin: tensor<?x32xf32> {weft.name = "sin", weft.symbols = ["tokens"]}, %ids: tensor<?xi32> {weft.name = "ids", weft.symbols = ["logits"]}, %m: tensor<16x2x32x8x8xbf16>) -> tensor<?x256xbf16> {
   %0 = weft.dispatch "rope" (%a = %x : tensor<?x4x64xbf16>, %b = %cos : tensor<?x32xf32>, %c = %sin : tensor<?x32xf32>) attributes {schedules = [#rows]} -> (tensor<?x4x64xbf16>) {
     %1 = weft.rope %a, %b, %c : tensor<?x4x64xbf16>, tensor<?x32xf32>
     weft.yield %1 : tensor<?x4x64xbf16>
   }
-  %2 = weft.dispatch "linear" (%a = %0 : tensor<?x4x64xbf16>, %b = %m : tensor<16x16x32x8xbf16>) attributes {schedules = [#matrix]} -> (tensor<?x256xbf16>) {
+  %2 = weft.dispatch "linear" (%a = %0 : tensor<?x4x64xbf16>, %b = %m : tensor<16x2x32x8x8xbf16>) attributes {schedules = [#matrix]} -> (tensor<?x256xbf16>) {
     %3 = tensor.collapse_shape %a [[0], [1, 2]] : tensor<?x4x64xbf16> into tensor<?x256xbf16>
-    %4 = weft.linear %3, %b layout fragments : (tensor<?x256xbf16>, tensor<16x16x32x8xbf16>) -> tensor<?x256xbf16>
+    %4 = weft.linear %3, %b layout core_matrices : (tensor<?x256xbf16>, tensor<16x2x32x8x8xbf16>) -> tensor<?x256xbf16>
     weft.yield %4 : tensor<?x256xbf16>
   }
   %5 = weft.dispatch "pick" (%a = %ids : tensor<?xi32>, %b = %2 : tensor<?x256xbf16>) attributes {schedules = [#rows]} -> (tensor<?x256xbf16>) {
     %6 = weft.embed %a, %b : (tensor<?xi32>, tensor<?x256xbf16>) -> tensor<?x256xbf16>
     weft.yield %6 : tensor<?x256xbf16>
   }
-  %7 = weft.dispatch "head" (%a = %5 : tensor<?x256xbf16>, %b = %m : tensor<16x16x32x8xbf16>) attributes {schedules = [#matrix]} -> (tensor<?x256xbf16>) {
-    %8 = weft.linear %a, %b layout fragments : (tensor<?x256xbf16>, tensor<16x16x32x8xbf16>) -> tensor<?x256xbf16>
+  %7 = weft.dispatch "head" (%a = %5 : tensor<?x256xbf16>, %b = %m : tensor<16x2x32x8x8xbf16>) attributes {schedules = [#matrix]} -> (tensor<?x256xbf16>) {
+    %8 = weft.linear %a, %b layout core_matrices : (tensor<?x256xbf16>, tensor<16x2x32x8x8xbf16>) -> tensor<?x256xbf16>
     weft.yield %8 : tensor<?x256xbf16>
   }
   return %7 : tensor<?x256xbf16>
@@ -100,53 +100,44 @@ func.func @heads(%x: tensor<?x4x64xbf16> {weft.name = "x", weft.symbols = ["toke
 //   CHECK-NOT:   layouts
 // REMARK-DAG: the entry point returns it
 // REMARK-DAG: a kernel of other rows reads it
-// REMARK-DAG: a row is not a whole number of panels
 // REMARK-DAG: its elements are not 16-bit floats
-func.func @others(%x: tensor<?x128xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %y: tensor<?x64xbf16> {weft.name = "y", weft.symbols = ["tokens"]}, %z: tensor<?x128xf32> {weft.name = "z", weft.symbols = ["tokens"]}, %ids: tensor<?xi32> {weft.name = "ids", weft.symbols = ["logits"]}, %m: tensor<8x8x32x8xbf16>, %n: tensor<8x4x32x8xbf16>)
-    -> (tensor<?x128xbf16>, tensor<?x128xbf16>, tensor<?x128xbf16>, tensor<?x128xbf16>, tensor<?x128xbf16>, tensor<?x128xf32>, tensor<?x128xbf16>) {
+func.func @others(%x: tensor<?x128xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %z: tensor<?x128xf32> {weft.name = "z", weft.symbols = ["tokens"]}, %ids: tensor<?xi32> {weft.name = "ids", weft.symbols = ["logits"]}, %m: tensor<8x1x32x8x8xbf16>)
+    -> (tensor<?x128xbf16>, tensor<?x128xbf16>, tensor<?x128xbf16>, tensor<?x128xbf16>, tensor<?x128xf32>, tensor<?x128xbf16>) {
   %0 = weft.dispatch "returned" (%a = %x : tensor<?x128xbf16>) attributes {schedules = [#rows]} -> (tensor<?x128xbf16>) {
     %1 = weft.activation silu %a : tensor<?x128xbf16>
     weft.yield %1 : tensor<?x128xbf16>
   }
-  %2 = weft.dispatch "l0" (%a = %0 : tensor<?x128xbf16>, %b = %m : tensor<8x8x32x8xbf16>) attributes {schedules = [#matrix]} -> (tensor<?x128xbf16>) {
-    %1 = weft.linear %a, %b layout fragments : (tensor<?x128xbf16>, tensor<8x8x32x8xbf16>) -> tensor<?x128xbf16>
+  %2 = weft.dispatch "l0" (%a = %0 : tensor<?x128xbf16>, %b = %m : tensor<8x1x32x8x8xbf16>) attributes {schedules = [#matrix]} -> (tensor<?x128xbf16>) {
+    %1 = weft.linear %a, %b layout core_matrices : (tensor<?x128xbf16>, tensor<8x1x32x8x8xbf16>) -> tensor<?x128xbf16>
     weft.yield %1 : tensor<?x128xbf16>
   }
   %3 = weft.dispatch "picked" (%a = %x : tensor<?x128xbf16>) attributes {schedules = [#rows]} -> (tensor<?x128xbf16>) {
     %1 = weft.activation gelu %a : tensor<?x128xbf16>
     weft.yield %1 : tensor<?x128xbf16>
   }
-  %4 = weft.dispatch "l1" (%a = %3 : tensor<?x128xbf16>, %b = %m : tensor<8x8x32x8xbf16>) attributes {schedules = [#matrix]} -> (tensor<?x128xbf16>) {
-    %1 = weft.linear %a, %b layout fragments : (tensor<?x128xbf16>, tensor<8x8x32x8xbf16>) -> tensor<?x128xbf16>
+  %4 = weft.dispatch "l1" (%a = %3 : tensor<?x128xbf16>, %b = %m : tensor<8x1x32x8x8xbf16>) attributes {schedules = [#matrix]} -> (tensor<?x128xbf16>) {
+    %1 = weft.linear %a, %b layout core_matrices : (tensor<?x128xbf16>, tensor<8x1x32x8x8xbf16>) -> tensor<?x128xbf16>
     weft.yield %1 : tensor<?x128xbf16>
   }
   %5 = weft.dispatch "pick" (%a = %ids : tensor<?xi32>, %b = %3 : tensor<?x128xbf16>) attributes {schedules = [#rows]} -> (tensor<?x128xbf16>) {
     %1 = weft.embed %a, %b : (tensor<?xi32>, tensor<?x128xbf16>) -> tensor<?x128xbf16>
     weft.yield %1 : tensor<?x128xbf16>
   }
-  %6 = weft.dispatch "narrow" (%a = %y : tensor<?x64xbf16>) attributes {schedules = [#rows]} -> (tensor<?x64xbf16>) {
-    %1 = weft.activation silu %a : tensor<?x64xbf16>
-    weft.yield %1 : tensor<?x64xbf16>
-  }
-  %7 = weft.dispatch "l2" (%a = %6 : tensor<?x64xbf16>, %b = %n : tensor<8x4x32x8xbf16>) attributes {schedules = [#matrix]} -> (tensor<?x128xbf16>) {
-    %1 = weft.linear %a, %b layout fragments : (tensor<?x64xbf16>, tensor<8x4x32x8xbf16>) -> tensor<?x128xbf16>
-    weft.yield %1 : tensor<?x128xbf16>
-  }
   %8 = weft.dispatch "wide" (%a = %z : tensor<?x128xf32>) attributes {schedules = [#rows]} -> (tensor<?x128xf32>) {
     %1 = weft.activation silu %a : tensor<?x128xf32>
     weft.yield %1 : tensor<?x128xf32>
   }
-  %9 = weft.dispatch "l3" (%a = %8 : tensor<?x128xf32>, %b = %m : tensor<8x8x32x8xbf16>) attributes {schedules = [#matrix]} -> (tensor<?x128xf32>) {
-    %1 = weft.linear %a, %b layout fragments : (tensor<?x128xf32>, tensor<8x8x32x8xbf16>) -> tensor<?x128xf32>
+  %9 = weft.dispatch "l3" (%a = %8 : tensor<?x128xf32>, %b = %m : tensor<8x1x32x8x8xbf16>) attributes {schedules = [#matrix]} -> (tensor<?x128xf32>) {
+    %1 = weft.linear %a, %b layout core_matrices : (tensor<?x128xf32>, tensor<8x1x32x8x8xbf16>) -> tensor<?x128xf32>
     weft.yield %1 : tensor<?x128xf32>
   }
   %10 = weft.dispatch "host" (%a = %x : tensor<?x128xbf16>) attributes {schedules = [#cpu]} -> (tensor<?x128xbf16>) {
     %1 = weft.activation relu %a : tensor<?x128xbf16>
     weft.yield %1 : tensor<?x128xbf16>
   }
-  %11 = weft.dispatch "l4" (%a = %10 : tensor<?x128xbf16>, %b = %m : tensor<8x8x32x8xbf16>) attributes {schedules = [#cpu]} -> (tensor<?x128xbf16>) {
-    %1 = weft.linear %a, %b layout fragments : (tensor<?x128xbf16>, tensor<8x8x32x8xbf16>) -> tensor<?x128xbf16>
+  %11 = weft.dispatch "l4" (%a = %10 : tensor<?x128xbf16>, %b = %m : tensor<8x1x32x8x8xbf16>) attributes {schedules = [#cpu]} -> (tensor<?x128xbf16>) {
+    %1 = weft.linear %a, %b layout core_matrices : (tensor<?x128xbf16>, tensor<8x1x32x8x8xbf16>) -> tensor<?x128xbf16>
     weft.yield %1 : tensor<?x128xbf16>
   }
-  return %0, %2, %4, %5, %7, %9, %11 : tensor<?x128xbf16>, tensor<?x128xbf16>, tensor<?x128xbf16>, tensor<?x128xbf16>, tensor<?x128xbf16>, tensor<?x128xf32>, tensor<?x128xbf16>
+  return %0, %2, %4, %5, %9, %11 : tensor<?x128xbf16>, tensor<?x128xbf16>, tensor<?x128xbf16>, tensor<?x128xbf16>, tensor<?x128xf32>, tensor<?x128xbf16>
 }

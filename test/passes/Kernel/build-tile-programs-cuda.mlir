@@ -47,15 +47,15 @@ func.func @attention(%q: tensor<?x4x16xf32> {weft.name = "q", weft.symbols = ["t
 // CHECK-LABEL: func @parts
 //       CHECK:   tile.launch @linear "parts"
 //  CHECK-SAME:     bytes = "16384 + 520*tokens"
-func.func @parts(%x: tensor<?x128xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<4x8x32x8xbf16>, %cos: tensor<?x8xf32> {weft.name = "cos", weft.symbols = ["tokens"]}, %sin: tensor<?x8xf32> {weft.name = "sin", weft.symbols = ["tokens"]}, %slots: tensor<?xi32> {weft.name = "slots", weft.symbols = ["tokens"]}, %keys: tensor<?x1x16x16xbf16>, %values: tensor<?x1x16x16xbf16>) -> (tensor<?x2x16xbf16>, tensor<?x1x16x16xbf16>, tensor<?x1x16x16xbf16>) {
+func.func @parts(%x: tensor<?x128xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<4x1x32x8x8xbf16>, %cos: tensor<?x8xf32> {weft.name = "cos", weft.symbols = ["tokens"]}, %sin: tensor<?x8xf32> {weft.name = "sin", weft.symbols = ["tokens"]}, %slots: tensor<?xi32> {weft.name = "slots", weft.symbols = ["tokens"]}, %keys: tensor<?x1x16x16xbf16>, %values: tensor<?x1x16x16xbf16>) -> (tensor<?x2x16xbf16>, tensor<?x1x16x16xbf16>, tensor<?x1x16x16xbf16>) {
   %z = weft.dispatch "twice" (%a = %x : tensor<?x128xbf16>) attributes {result_layouts = [#panels], schedules = [#matrix]} -> (tensor<?x128xbf16>) {
     %0 = arith.addf %a, %a : tensor<?x128xbf16>
     weft.yield %0 : tensor<?x128xbf16>
   }
-  %r:3 = weft.dispatch "parts" (%x1 = %z : tensor<?x128xbf16>, %b = %w : tensor<4x8x32x8xbf16>, %c = %cos : tensor<?x8xf32>, %s = %sin : tensor<?x8xf32>, %t = %slots : tensor<?xi32>, %kc = %keys : tensor<?x1x16x16xbf16>, %vc = %values : tensor<?x1x16x16xbf16>)
+  %r:3 = weft.dispatch "parts" (%x1 = %z : tensor<?x128xbf16>, %b = %w : tensor<4x1x32x8x8xbf16>, %c = %cos : tensor<?x8xf32>, %s = %sin : tensor<?x8xf32>, %t = %slots : tensor<?xi32>, %kc = %keys : tensor<?x1x16x16xbf16>, %vc = %values : tensor<?x1x16x16xbf16>)
       attributes {schedules = [#stream, #lean], input_layouts = [#panels, unit, unit, unit, unit, unit, unit]} -> (tensor<?x2x16xbf16>, tensor<?x1x16x16xbf16>, tensor<?x1x16x16xbf16>) {
     %c0 = arith.constant 0 : index
-    %a = weft.linear %x1, %b layout fragments : (tensor<?x128xbf16>, tensor<4x8x32x8xbf16>) -> tensor<?x64xbf16>
+    %a = weft.linear %x1, %b layout core_matrices : (tensor<?x128xbf16>, tensor<4x1x32x8x8xbf16>) -> tensor<?x64xbf16>
     %n = tensor.dim %a, %c0 : tensor<?x64xbf16>
     %q = tensor.extract_slice %a[0, 0] [%n, 32] [1, 1] : tensor<?x64xbf16> to tensor<?x32xbf16>
     %qh = tensor.expand_shape %q [[0], [1, 2]] output_shape [%n, 2, 16] : tensor<?x32xbf16> into tensor<?x2x16xbf16>

@@ -81,8 +81,8 @@ func.func @f(%x: tensor<?x128xbf16> {weft.name = "x", weft.symbols = ["tokens"]}
 #rows = #tile.cuda_schedule<level = "sm_90a", threads = 128, rows = 1, columns = 1024, unroll = 8, row_columns = 1024, row_unroll = 8, row_block = 1, column_block = 1024>
 
 func.func @f(%x: tensor<?x128xbf16> {weft.name = "x", weft.symbols = ["tokens"]}) -> tensor<?x128xbf16> {
-  // expected-error @below {{has #tile.fragments in 'result_layouts'; expected #tile.panels or unit}}
-  %0 = weft.dispatch "d" (%a = %x : tensor<?x128xbf16>) attributes {result_layouts = [#tile.fragments], schedules = [#rows]} -> (tensor<?x128xbf16>) {
+  // expected-error @below {{has #tile.core_matrices in 'result_layouts'; expected #tile.panels or unit}}
+  %0 = weft.dispatch "d" (%a = %x : tensor<?x128xbf16>) attributes {result_layouts = [#tile.core_matrices], schedules = [#rows]} -> (tensor<?x128xbf16>) {
     %1 = weft.activation silu %a : tensor<?x128xbf16>
     weft.yield %1 : tensor<?x128xbf16>
   }
@@ -119,10 +119,10 @@ func.func @f(%x: tensor<?x128xbf16> {weft.name = "x", weft.symbols = ["tokens"]}
 
 #matrix = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
 
-func.func @f(%x: tensor<?x128xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<8x4x8x32x8xbf16>, %e: tensor<?x2xi32> {weft.name = "e", weft.symbols = ["tokens"]}) -> tensor<?x2x64xbf16> {
-  // expected-error @below {{multiplies by weights of experts in #weft.fragments; expected panels}}
-  %0 = weft.dispatch "d" (%a = %x : tensor<?x128xbf16>, %b = %w : tensor<8x4x8x32x8xbf16>, %c = %e : tensor<?x2xi32>) attributes {schedules = [#matrix]} -> (tensor<?x2x64xbf16>) {
-    %1 = weft.grouped_linear %a, %b, %c layout fragments : (tensor<?x128xbf16>, tensor<8x4x8x32x8xbf16>, tensor<?x2xi32>) -> tensor<?x2x64xbf16>
+func.func @f(%x: tensor<?x128xbf16> {weft.name = "x", weft.symbols = ["tokens"]}, %w: tensor<8x4x1x32x8x8xbf16>, %e: tensor<?x2xi32> {weft.name = "e", weft.symbols = ["tokens"]}) -> tensor<?x2x64xbf16> {
+  // expected-error @below {{multiplies by weights of experts in #weft.core_matrices; expected panels}}
+  %0 = weft.dispatch "d" (%a = %x : tensor<?x128xbf16>, %b = %w : tensor<8x4x1x32x8x8xbf16>, %c = %e : tensor<?x2xi32>) attributes {schedules = [#matrix]} -> (tensor<?x2x64xbf16>) {
+    %1 = weft.grouped_linear %a, %b, %c layout core_matrices : (tensor<?x128xbf16>, tensor<8x4x1x32x8x8xbf16>, tensor<?x2xi32>) -> tensor<?x2x64xbf16>
     weft.yield %1 : tensor<?x2x64xbf16>
   }
   return %0 : tensor<?x2x64xbf16>

@@ -6,10 +6,10 @@
 
 // CHECK-LABEL: cuda.kernel @rotate arch "sm_90a"
 //       CHECK:   %[[X:.*]] = cuda.load %{{.*}} -> f32
-//       CHECK:   %[[OTHER:.*]] = cuda.shuffle_xor %[[X]] mask 1
 //       CHECK:   %[[COS:.*]] = cuda.load %{{.*}} : <f32, global>
 //       CHECK:   %[[SIN:.*]] = cuda.load %{{.*}} : <f32, global>
 //       CHECK:   %[[MINUS:.*]] = arith.negf %[[SIN]]
+//       CHECK:   %[[OTHER:.*]] = cuda.shuffle_xor %[[X]] mask 1
 //       CHECK:   %[[SIGNED:.*]] = arith.select %{{.*}}, %[[MINUS]], %[[SIN]]
 //       CHECK:   %[[A:.*]] = arith.mulf %[[X]], %[[COS]]
 //       CHECK:   %[[B:.*]] = arith.mulf %[[OTHER]], %[[SIGNED]]

@@ -214,7 +214,7 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
     tile.role "load" warps 1 {
       tile.wait_dependency
       tile.produce all %ring[%zero] (%part: memref<64x64xbf16>) {
-        // expected-error @below {{cannot copy a view of type 'memref<64x64xbf16>'; expected fragments, panels or one row}}
+        // expected-error @below {{cannot copy a view of type 'memref<64x64xbf16>'; expected core matrices, panels or one row}}
         tile.copy %w[%zero, %zero] to %part rows %n : memref<64x64xbf16>, memref<64x64xbf16>
       }
     }
@@ -224,15 +224,15 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
 // -----
 
 tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
-  tile.kernel @k level "sm_90a" (%w: memref<1024x32xbf16, #tile.fragments>) symbols () item (%i) {
+  tile.kernel @k level "sm_90a" (%w: memref<1024x128xbf16, #tile.core_matrices>) symbols () item (%i) {
     %zero = arith.constant 0 : index
     %n = arith.constant 1024 : index
-    %ring = tile.channel slots 2 : !tile.channel<memref<1024x32xbf16, #tile.fragments>>
+    %ring = tile.channel slots 2 : !tile.channel<memref<1024x128xbf16, #tile.core_matrices>>
     tile.role "load" warps 1 {
       tile.wait_dependency
-      tile.produce all %ring[%zero] (%part: memref<1024x32xbf16, #tile.fragments>) {
+      tile.produce all %ring[%zero] (%part: memref<1024x128xbf16, #tile.core_matrices>) {
         // expected-error @below {{copies 64 pieces; expected at most one for each lane}}
-        tile.copy %w[%zero, %zero] to %part rows %n : memref<1024x32xbf16, #tile.fragments>, memref<1024x32xbf16, #tile.fragments>
+        tile.copy %w[%zero, %zero] to %part rows %n : memref<1024x128xbf16, #tile.core_matrices>, memref<1024x128xbf16, #tile.core_matrices>
       }
     }
   }
@@ -242,13 +242,13 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
 
 #schedule = #tile.stream_schedule<level = "sm_80", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 2, ranges = 2, cluster = 1, column_warps = 4, step_warps = 2, load_warps = 0>
 tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
-  tile.kernel @k level "sm_80" (%w: memref<128x128xbf16, #tile.fragments>) symbols () item (%i) attributes {schedule = #schedule} {
+  tile.kernel @k level "sm_80" (%w: memref<128x128xbf16, #tile.core_matrices>) symbols () item (%i) attributes {schedule = #schedule} {
     %zero = arith.constant 0 : index
     %n = arith.constant 128 : index
-    %ring = tile.channel slots 2 : !tile.channel<memref<128x128xbf16, #tile.fragments>>
+    %ring = tile.channel slots 2 : !tile.channel<memref<128x128xbf16, #tile.core_matrices>>
     // expected-error @below {{cannot copy a part of a piece without bulk copies}}
-    tile.produce early %ring[%zero] (%part: memref<128x128xbf16, #tile.fragments>) {
-      tile.copy %w[%zero, %zero] to %part rows %n : memref<128x128xbf16, #tile.fragments>, memref<128x128xbf16, #tile.fragments>
+    tile.produce early %ring[%zero] (%part: memref<128x128xbf16, #tile.core_matrices>) {
+      tile.copy %w[%zero, %zero] to %part rows %n : memref<128x128xbf16, #tile.core_matrices>, memref<128x128xbf16, #tile.core_matrices>
     }
   }
 }
@@ -259,14 +259,14 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
 tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
   tile.kernel @k level "sm_90a" () symbols () item (%i) attributes {schedule = #schedule} {
     %zero = arith.constant 0 : index
-    %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16>, memref<128x128xbf16, #tile.fragments>>
+    %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16>, memref<128x128xbf16, #tile.core_matrices>>
     tile.role "math" warps 8 {
       tile.wait_dependency
       %sum = arith.constant dense<0.0> : tensor<8x128xf32, #tile.accumulator>
-      %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16>, %w: memref<128x128xbf16, #tile.fragments>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
+      %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16>, %w: memref<128x128xbf16, #tile.core_matrices>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
         // expected-error @below {{needs the input of multiplications in panels of a slot, or one row of 16-bit elements; found a view of type 'memref<8x128xbf16>'}}
         %a = tile.load %x[%zero, %zero] : memref<8x128xbf16> -> tensor<8x128xbf16>
-        %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<128x128xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<128x128xbf16, #tile.core_matrices> -> tensor<128x128xbf16>
         %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32, #tile.accumulator>
         tile.yield %m : tensor<8x128xf32, #tile.accumulator>
       }
@@ -283,15 +283,15 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
 tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
   tile.kernel @k level "sm_90a" () symbols () item (%i) attributes {schedule = #schedule} {
     %zero = arith.constant 0 : index
-    %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16, #tile.panels<columns = 128>>, memref<128x128xbf16, #tile.fragments>>
+    %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16, #tile.panels<columns = 128>>, memref<128x128xbf16, #tile.core_matrices>>
     tile.role "math" warps 8 {
       tile.wait_dependency
       %sum = arith.constant dense<0.0> : tensor<8x128xf32, #tile.accumulator>
-      %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16, #tile.panels<columns = 128>>, %w: memref<128x128xbf16, #tile.fragments>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
+      %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16, #tile.panels<columns = 128>>, %w: memref<128x128xbf16, #tile.core_matrices>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
         %a = tile.load %x[%zero, %zero] : memref<8x128xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
         // expected-error @below {{cannot be computed on fragments of a piece; expected loads of its parts, constants, tile.broadcast along rows, arithmetic in f32 and products of 16-bit numbers}}
         %h = arith.addf %a, %a : tensor<8x128xbf16>
-        %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<128x128xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<128x128xbf16, #tile.core_matrices> -> tensor<128x128xbf16>
         %m = tile.mma tensor %h, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32, #tile.accumulator>
         tile.yield %m : tensor<8x128xf32, #tile.accumulator>
       }
@@ -308,41 +308,18 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
 tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
   tile.kernel @k level "sm_90a" () symbols () item (%i) attributes {schedule = #schedule} {
     %zero = arith.constant 0 : index
-    %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16, #tile.panels<columns = 128>>, memref<128x128xbf16, #tile.fragments>>
+    %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16, #tile.panels<columns = 128>>, memref<128x128xbf16, #tile.core_matrices>>
     tile.role "math" warps 8 {
       tile.wait_dependency
       %sum = arith.constant dense<0.0> : tensor<8x128xf32, #tile.accumulator>
-      %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16, #tile.panels<columns = 128>>, %w: memref<128x128xbf16, #tile.fragments>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
+      %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16, #tile.panels<columns = 128>>, %w: memref<128x128xbf16, #tile.core_matrices>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
         %a = tile.load %x[%zero, %zero] : memref<8x128xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
-        %h = arith.addf %a, %a : tensor<8x128xbf16>
-        %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<128x128xbf16, #tile.fragments> -> tensor<128x128xbf16>
-        // expected-error @below {{cannot be computed by warpgroups; expected rows in panels of a slot, as they are or multiplied by a tile of one row in 16 bits}}
-        %m = tile.mma tensor %h, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32, #tile.accumulator>
-        tile.yield %m : tensor<8x128xf32, #tile.accumulator>
-      }
-    }
-    tile.role "load" warps 1 {
-      tile.wait_dependency
-    }
-  }
-}
-
-// -----
-
-#schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 1, column_warps = 4, step_warps = 2, warpgroups = true>
-tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
-  tile.kernel @k level "sm_90a" () symbols () item (%i) attributes {schedule = #schedule} {
-    %zero = arith.constant 0 : index
-    %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16, #tile.panels<columns = 128>>, memref<128x128xbf16, #tile.fragments>>
-    tile.role "math" warps 8 {
-      tile.wait_dependency
-      %sum = arith.constant dense<0.0> : tensor<8x128xf32, #tile.accumulator>
-      %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16, #tile.panels<columns = 128>>, %w: memref<128x128xbf16, #tile.fragments>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
-        %a = tile.load %x[%zero, %zero] : memref<8x128xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
-        %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<128x128xbf16, #tile.fragments> -> tensor<128x128xbf16>
-        // expected-error @below {{cannot be computed by warpgroups; expected one input and 16 columns for each column warp}}
+        %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<128x128xbf16, #tile.core_matrices> -> tensor<128x128xbf16>
+        %h = arith.mulf %a, %a : tensor<8x128xbf16>
         %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32, #tile.accumulator>
-        tile.yield %m : tensor<8x128xf32, #tile.accumulator>
+        // expected-error @below {{cannot be computed by warpgroups together with multiplications of another input}}
+        %n = tile.mma tensor %h, %b, %m : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32, #tile.accumulator>
+        tile.yield %n : tensor<8x128xf32, #tile.accumulator>
       }
     }
     tile.role "load" warps 1 {
@@ -358,13 +335,13 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
   // expected-error @below {{'sm_90' has no multiplications of warpgroups}}
   tile.kernel @k level "sm_90" () symbols () item (%i) attributes {schedule = #schedule} {
     %zero = arith.constant 0 : index
-    %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16, #tile.panels<columns = 128>>, memref<128x128xbf16, #tile.fragments>>
+    %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16, #tile.panels<columns = 128>>, memref<128x128xbf16, #tile.core_matrices>>
     tile.role "math" warps 8 {
       tile.wait_dependency
       %sum = arith.constant dense<0.0> : tensor<8x128xf32, #tile.accumulator>
-      %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16, #tile.panels<columns = 128>>, %w: memref<128x128xbf16, #tile.fragments>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
+      %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16, #tile.panels<columns = 128>>, %w: memref<128x128xbf16, #tile.core_matrices>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
         %a = tile.load %x[%zero, %zero] : memref<8x128xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
-        %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<128x128xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        %b = tile.load %w[%zero, %zero] dims [1, 0] : memref<128x128xbf16, #tile.core_matrices> -> tensor<128x128xbf16>
         %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32, #tile.accumulator>
         tile.yield %m : tensor<8x128xf32, #tile.accumulator>
       }

@@ -17,8 +17,7 @@
 //       CHECK:     cuda.wait_dependency
 //       CHECK:     scf.for {{.*}} -> (vector<8xf32>)
 //       CHECK:       cuda.mbarrier_wait
-//       CHECK:       cuda.load %{{.*}} : <i32, shared>, i32 -> vector<4xi32>
-//       CHECK:       cuda.load_matrix
+// CHECK-COUNT-4:     cuda.load_matrix
 // CHECK-COUNT-8:     cuda.mma bf16
 //       CHECK:       cuda.mbarrier_arrive
 //       CHECK:     cuda.cluster_wait
@@ -49,7 +48,7 @@
 //  CHECK-NEXT:   cuda.return
 #schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 2, column_warps = 4, step_warps = 2>
 tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"2", 1>] {
-  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.core_matrices>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
     %c128 = arith.constant 128 : index
@@ -63,7 +62,7 @@ tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.exten
       %round = arith.divui %d, %c128 : index
       %sum = tile.fold %k = %c0 to %c512 step %c128 merge add init (%s = %zero : tensor<8x128xf32>) {
         %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
-        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.core_matrices> -> tensor<128x128xbf16>
         %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32>
         tile.yield %m : tensor<8x128xf32>
       }
@@ -78,22 +77,24 @@ tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.exten
   }
 }
 
-// Warpgroups read the rows where they lie in the slot: eight steps of 16 for all
-// 64 rows, 64 columns in four warps. The weight's fragments are in registers.
+// Warpgroups read the weight where it lies in the slot: eight steps of 16 for 64
+// columns of each of two groups. A warp has fragments of its 16 rows in registers
+// and stores pairs of neighbouring sums.
 
 // CHECK-LABEL: cuda.kernel @warpgroups
 //       CHECK:     scf.for {{.*}} -> (vector<32xf32>)
 //       CHECK:       cuda.mbarrier_wait
-//   CHECK-NOT:       cuda.load_matrix
+// CHECK-COUNT-8:     cuda.load_matrix
 //       CHECK:       %[[HELD:.*]]:9 = cuda.warpgroup_arrive %{{.*}} : vector<32xf32>, vector<4xi32>,
 //       CHECK:       cuda.warpgroup_mma bf16 %[[HELD]]#1, %{{.*}}[%{{.*}}] strides 64, 1024, %[[HELD]]#0
 // CHECK-COUNT-6:     cuda.warpgroup_mma
 //       CHECK:       %[[LAST:.*]] = cuda.warpgroup_mma bf16 %[[HELD]]#8,
 //       CHECK:       cuda.warpgroup_wait %[[LAST]] : vector<32xf32>
 //       CHECK:       cuda.mbarrier_arrive
+// CHECK-COUNT-16:    cuda.store %{{.*}} : vector<2xf32>, <f32, shared>
 #warpgroups = #tile.stream_schedule<level = "sm_90a", most_rows = 64, rows = 64, columns = 128, step = 128, slots = 3, ranges = 2, cluster = 2, column_warps = 8, step_warps = 1, warpgroups = true>
 tile.program @warpgroups symbols ["rows"] grid [#tile.extent<"rows", 64>, #tile.extent<"2", 1>] {
-  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #warpgroups, constants = array<i64: 1>} {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.core_matrices>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #warpgroups, constants = array<i64: 1>} {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
     %c128 = arith.constant 128 : index
@@ -107,7 +108,7 @@ tile.program @warpgroups symbols ["rows"] grid [#tile.extent<"rows", 64>, #tile.
       %round = arith.divui %d, %c128 : index
       %sum = tile.fold %k = %c0 to %c512 step %c128 merge add init (%s = %zero : tensor<64x128xf32>) {
         %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128>> -> tensor<64x128xbf16>
-        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.core_matrices> -> tensor<128x128xbf16>
         %m = tile.mma tensor %a, %b, %s : tensor<64x128xbf16>, tensor<128x128xbf16>, tensor<64x128xf32>
         tile.yield %m : tensor<64x128xf32>
       }
@@ -122,6 +123,53 @@ tile.program @warpgroups symbols ["rows"] grid [#tile.extent<"rows", 64>, #tile.
   }
 }
 
+// A block alone whose warpgroups divide the columns: every thread goes on with its
+// sums, and the lanes of a group add up the squares of their rows. Nothing goes
+// through shared memory; a pair of neighbours is stored at once.
+
+// CHECK-LABEL: cuda.kernel @kept arch "sm_90a"
+//       CHECK:     scf.for {{.*}} -> (vector<32xf32>, vector<2xf32>)
+//       CHECK:       math.fma
+//       CHECK:       cuda.warpgroup_wait
+//       CHECK:       cuda.mbarrier_arrive
+//   CHECK-NOT:     cuda.barrier
+//   CHECK-NOT:     <f32, shared>
+// CHECK-COUNT-2:   cuda.shuffle_xor
+// CHECK-COUNT-2:   cuda.shuffle_xor
+//   CHECK-NOT:     <f32, shared>
+// CHECK-COUNT-16:  cuda.store %{{.*}} : vector<2xbf16>, <bf16, global>
+//   CHECK-NOT:     cuda.store
+//       CHECK:   } else {
+#kept_schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 64, rows = 64, columns = 128, step = 128, slots = 4, ranges = 4, cluster = 1, column_warps = 8, step_warps = 1, warpgroups = true>
+tile.program @kept symbols ["rows"] grid [#tile.extent<"rows", 64>, #tile.extent<"4", 1>] {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.core_matrices>, %y: memref<?x512xbf16, #tile.panels<columns = 128>>) symbols (%rows) item (%i) attributes {schedule = #kept_schedule, constants = array<i64: 1>} {
+    %c0 = arith.constant 0 : index
+    %c128 = arith.constant 128 : index
+    %c512 = arith.constant 512 : index
+    %zero = arith.constant dense<0.0> : tensor<64x128xf32>
+    %none = arith.constant dense<0.0> : tensor<64x1xf32>
+    %begin = arith.muli %i, %c128 : index
+    %end = arith.addi %begin, %c128 : index
+    scf.for %c = %begin to %end step %c128 {
+      %sums:2 = tile.fold %k = %c0 to %c512 step %c128 merge add init (%s = %zero : tensor<64x128xf32>, %q = %none : tensor<64x1xf32>) {
+        %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128>> -> tensor<64x128xbf16>
+        %f = arith.extf %a : tensor<64x128xbf16> to tensor<64x128xf32>
+        %p = arith.mulf %f, %f : tensor<64x128xf32>
+        %r = tile.reduce add %p : tensor<64x128xf32> -> tensor<64x1xf32>
+        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.core_matrices> -> tensor<128x128xbf16>
+        %m = tile.mma tensor %a, %b, %s : tensor<64x128xbf16>, tensor<128x128xbf16>, tensor<64x128xf32>
+        %t = arith.addf %q, %r : tensor<64x1xf32>
+        tile.yield %m, %t : tensor<64x128xf32>, tensor<64x1xf32>
+      }
+      %parts:2 = tile.share %sums#0, %sums#1 round %c0 : tensor<64x128xf32>, tensor<64x1xf32> -> tensor<64x128xf32>, tensor<64x128xf32>
+      %d = arith.divf %parts#0, %parts#1 : tensor<64x128xf32>
+      %half = arith.truncf %d : tensor<64x128xf32> to tensor<64x128xbf16>
+      tile.store %half, %y[%c0, %c] : tensor<64x128xbf16>, memref<?x512xbf16, #tile.panels<columns = 128>>
+    }
+    tile.return
+  }
+}
+
 // A norm in front: fragments of the input are multiplied by the norm's weight,
 // pair by pair; one of the column warps sums the squares, each lane those of its
 // own elements, which the lanes of a group put together. Both step warps leave
@@ -129,6 +177,7 @@ tile.program @warpgroups symbols ["rows"] grid [#tile.extent<"rows", 64>, #tile.
 
 // CHECK-LABEL: cuda.kernel @norm arch "sm_90a"
 //       CHECK:     scf.for {{.*}} -> (vector<8xf32>, f32)
+// CHECK-COUNT-4:     cuda.load_matrix
 //       CHECK:       %[[X:.*]] = cuda.load_matrix
 //       CHECK:       %[[PAIR:.*]] = vector.extract %[[X]][0]
 // CHECK-COUNT-4:     cuda.load %{{.*}} : <i32, shared>, i32 -> i32
@@ -146,7 +195,7 @@ tile.program @warpgroups symbols ["rows"] grid [#tile.extent<"rows", 64>, #tile.
 //       CHECK:     arith.divf
 #norm_schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 4, cluster = 1, column_warps = 4, step_warps = 2>
 tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"4", 1>] {
-  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %n: memref<1x512xbf16>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #norm_schedule, constants = array<i64: 1, 2>} {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.core_matrices>, %n: memref<1x512xbf16>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #norm_schedule, constants = array<i64: 1, 2>} {
     %c0 = arith.constant 0 : index
     %c128 = arith.constant 128 : index
     %c512 = arith.constant 512 : index
@@ -163,7 +212,7 @@ tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<
         %h = tile.load %n[%c0, %k] : memref<1x512xbf16> -> tensor<1x128xbf16>
         %e = tile.broadcast %h : tensor<1x128xbf16> -> tensor<8x128xbf16>
         %l = arith.mulf %a, %e : tensor<8x128xbf16>
-        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.core_matrices> -> tensor<128x128xbf16>
         %m = tile.mma tensor %l, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32>
         %d = arith.addf %q, %r : tensor<8x1xf32>
         tile.yield %m, %d : tensor<8x128xf32>, tensor<8x1xf32>
@@ -197,7 +246,7 @@ tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<
 // CHECK-COUNT-2:     cuda.copy_bulk
 #resident_schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 1, rows = 8, columns = 16, step = 256, slots = 12, ranges = 4, cluster = 1, column_warps = 1, step_warps = 8, resident_rows = 1>
 tile.program @resident symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"4", 1>] {
-  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #resident_schedule, constants = array<i64: 1>} {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.core_matrices>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #resident_schedule, constants = array<i64: 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c16 = arith.constant 16 : index
@@ -215,7 +264,7 @@ tile.program @resident symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.ext
       %round = arith.divui %d, %c16 : index
       %sum = tile.fold %k = %c0 to %c512 step %c256 merge add init (%s = %zero : tensor<8x16xf32>) {
         %a = tile.load %kept[%c0, %k] rows %c1 : memref<1x512xbf16> -> tensor<8x256xbf16>
-        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<256x16xbf16>
+        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.core_matrices> -> tensor<256x16xbf16>
         %m = tile.mma tensor %a, %b, %s : tensor<8x256xbf16>, tensor<256x16xbf16>, tensor<8x16xf32>
         tile.yield %m : tensor<8x16xf32>
       }
@@ -247,7 +296,7 @@ tile.program @resident symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.ext
 //       CHECK:   cuda.return
 #together = #tile.stream_schedule<level = "sm_80", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 3, ranges = 2, cluster = 1, column_warps = 4, step_warps = 2, load_warps = 0>
 tile.program @together symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"2", 1>] {
-  tile.kernel @sm_80 level "sm_80" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #together, constants = array<i64: 1>} {
+  tile.kernel @sm_80 level "sm_80" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.core_matrices>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #together, constants = array<i64: 1>} {
     %c0 = arith.constant 0 : index
     %c128 = arith.constant 128 : index
     %c256 = arith.constant 256 : index
@@ -260,7 +309,7 @@ tile.program @together symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.ext
       %round = arith.divui %d, %c128 : index
       %sum = tile.fold %k = %c0 to %c512 step %c128 merge add init (%s = %zero : tensor<8x128xf32>) {
         %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
-        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.core_matrices> -> tensor<128x128xbf16>
         %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32>
         tile.yield %m : tensor<8x128xf32>
       }

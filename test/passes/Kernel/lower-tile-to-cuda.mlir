@@ -282,7 +282,7 @@ tile.program @halves symbols [] grid [#tile.extent<"1", 1>] {
 //       CHECK:     cuda.load %[[B:.*]][%c0_i32] {{.*}} -> vector<2xbf16>
 //       CHECK:     cuda.load %[[A]][%c1_i32]
 //       CHECK:     cuda.load %[[A]][%c2_i32]
-//       CHECK:     cuda.load %[[B]][%c8_i32] {{.*}} -> vector<2xbf16>
+//       CHECK:     cuda.load %[[B]][%c2_i32] {{.*}} -> vector<2xbf16>
 //       CHECK:   cuda.store %{{.*}}[%{{.*}}] : bf16
 //       CHECK:   %[[COLUMN:.*]] = arith.addi %{{.*}}, %[[THREAD]] : i32
 //   CHECK-DAG:   arith.andi %[[COLUMN]], %c7_i32
@@ -290,14 +290,14 @@ tile.program @halves symbols [] grid [#tile.extent<"1", 1>] {
 #schedule = #tile.cuda_schedule<level = "sm_90a", threads = 64, rows = 8, columns = 64, unroll = 8, row_columns = 64, row_unroll = 8, row_block = 16, column_block = 64>
 #panels = #tile.panels<columns = 128>
 tile.program @packed symbols ["rows"] grid [#tile.extent<"rows", 1>] {
-  tile.kernel @h level "sm_90a" (%x: memref<?x256xbf16, #panels>, %w: memref<64x256xbf16, #tile.fragments>, %y: memref<?x128xbf16, #panels>) symbols (%rows) item (%i) attributes {schedule = #schedule} {
+  tile.kernel @h level "sm_90a" (%x: memref<?x256xbf16, #panels>, %w: memref<64x256xbf16, #tile.core_matrices>, %y: memref<?x128xbf16, #panels>) symbols (%rows) item (%i) attributes {schedule = #schedule} {
     %zero = arith.constant 0 : index
     %end = arith.constant 256 : index
     %step = arith.constant 8 : index
     %init = arith.constant dense<0.0> : tensor<1x64xf32>
     %sum = tile.fold %k = %zero to %end step %step merge add init (%s = %init : tensor<1x64xf32>) {
       %a = tile.load %x[%i, %k] : memref<?x256xbf16, #panels> -> tensor<1x8xbf16>
-      %b = tile.load %w[%zero, %k] dims [1, 0] : memref<64x256xbf16, #tile.fragments> -> tensor<8x64xbf16>
+      %b = tile.load %w[%zero, %k] dims [1, 0] : memref<64x256xbf16, #tile.core_matrices> -> tensor<8x64xbf16>
       %n = tile.mma fma %a, %b, %s : tensor<1x8xbf16>, tensor<8x64xbf16>, tensor<1x64xf32>
       tile.yield %n : tensor<1x64xf32>
     }

@@ -265,8 +265,8 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
 // -----
 
 tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
-  // expected-error @below {{has a buffer of type 'memref<16x16xbf16, #tile.fragments>'; kernels of a CPU read strided memory only}}
-  tile.kernel @a level "x86-64-v2" (%x: memref<16x16xbf16, #tile.fragments>) symbols () item (%i) {
+  // expected-error @below {{has a buffer of type 'memref<16x128xbf16, #tile.core_matrices>'; kernels of a CPU read strided memory only}}
+  tile.kernel @a level "x86-64-v2" (%x: memref<16x128xbf16, #tile.core_matrices>) symbols () item (%i) {
   }
 }
 

@@ -8,13 +8,13 @@
 
 // DOC
 // CHECK-LABEL: tile.kernel @sm_90a
-//       CHECK:   %[[RING:.*]] = tile.channel slots 6 : <memref<8x128xbf16, #tile.panels<columns = 128>>, memref<128x128xbf16, #tile.fragments>>
+//       CHECK:   %[[RING:.*]] = tile.channel slots 6 : <memref<8x128xbf16, #tile.panels<columns = 128>>, memref<128x128xbf16, #tile.core_matrices>>
 //       CHECK:   %[[RANK:.*]] = tile.cluster_rank
 //       CHECK:   tile.role "math" warps 8 {
 //       CHECK:     tile.wait_dependency
 //       CHECK:     scf.for
 //       CHECK:       %[[SUM:.*]] = scf.for {{.*}} -> (tensor<8x128xf32, #tile.accumulator>)
-//       CHECK:         tile.consume %[[RING]][%{{.*}}] (%[[X:.*]]: memref<8x128xbf16, {{.*}}>, %[[W:.*]]: memref<128x128xbf16, #tile.fragments>)
+//       CHECK:         tile.consume %[[RING]][%{{.*}}] (%[[X:.*]]: memref<8x128xbf16, {{.*}}>, %[[W:.*]]: memref<128x128xbf16, #tile.core_matrices>)
 //       CHECK:           %[[A:.*]] = tile.load %[[X]]
 //       CHECK:           %[[B:.*]] = tile.load %[[W]]{{.*}} dims [1, 0]
 //       CHECK:           tile.mma tensor %[[A]], %[[B]]
@@ -34,7 +34,7 @@
 //  CHECK-NEXT:       tile.cluster_barrier phase %[[P]]
 #schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 2, column_warps = 4, step_warps = 2>
 tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"2", 1>] {
-  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.core_matrices>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
     %c128 = arith.constant 128 : index
@@ -48,7 +48,7 @@ tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.exten
       %round = arith.divui %d, %c128 : index
       %sum = tile.fold %k = %c0 to %c512 step %c128 merge add init (%s = %zero : tensor<8x128xf32>) {
         %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
-        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.core_matrices> -> tensor<128x128xbf16>
         %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32>
         tile.yield %m : tensor<8x128xf32>
       }
@@ -69,7 +69,7 @@ tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.exten
 // its columns is a part of a sum, as the products are.
 
 // CHECK-LABEL: tile.program @norm
-//       CHECK:   tile.channel slots 6 : <memref<8x128xbf16, {{.*}}>, memref<1x128xbf16>, memref<128x128xbf16, #tile.fragments>>
+//       CHECK:   tile.channel slots 6 : <memref<8x128xbf16, {{.*}}>, memref<1x128xbf16>, memref<128x128xbf16, #tile.core_matrices>>
 //       CHECK:   tile.consume {{.*}} init (%[[S:.*]] = %{{.*}} : tensor<8x128xf32, #tile.accumulator>, %[[Q:.*]] = %{{.*}} : tensor<8x1xf32, #tile.accumulator>)
 //       CHECK:     %[[R:.*]] = tile.reduce add %{{.*}} : tensor<8x128xf32> -> tensor<8x1xf32, #tile.accumulator>
 //       CHECK:     %[[L:.*]] = arith.truncf
@@ -79,7 +79,7 @@ tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.exten
 //       CHECK:     tile.copy constant {{.*}} memref<1x512xbf16>, memref<1x128xbf16>
 #schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 4, cluster = 1, column_warps = 4, step_warps = 2>
 tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"4", 1>] {
-  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %n: memref<1x512xbf16>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1, 2>} {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.core_matrices>, %n: memref<1x512xbf16>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1, 2>} {
     %c0 = arith.constant 0 : index
     %c128 = arith.constant 128 : index
     %c512 = arith.constant 512 : index
@@ -98,7 +98,7 @@ tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<
         %e = tile.broadcast %g : tensor<1x128xf32> -> tensor<8x128xf32>
         %t = arith.mulf %f, %e : tensor<8x128xf32>
         %l = arith.truncf %t : tensor<8x128xf32> to tensor<8x128xbf16>
-        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.core_matrices> -> tensor<128x128xbf16>
         %m = tile.mma tensor %l, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32>
         %d = arith.addf %q, %r : tensor<8x1xf32>
         tile.yield %m, %d : tensor<8x128xf32>, tensor<8x1xf32>
@@ -119,7 +119,7 @@ tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<
 
 // CHECK-LABEL: tile.program @resident
 //       CHECK:   %[[KEPT:.*]] = tile.scratch
-//       CHECK:   tile.channel slots 12 : <memref<16x256xbf16, #tile.fragments>>
+//       CHECK:   tile.channel slots 12 : <memref<16x256xbf16, #tile.core_matrices>>
 //       CHECK:   tile.role "math" warps 8 {
 //       CHECK:     tile.wait_dependency
 //       CHECK:     %[[ALL:.*]] = tile.load {{.*}} -> tensor<1x512xbf16>
@@ -127,7 +127,7 @@ tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<
 //       CHECK:     scf.for %{{.*}} step
 //       CHECK:       scf.for %{{.*}} = %c0
 //       CHECK:         %[[K:.*]] = arith.muli %{{.*}}, %c256
-//       CHECK:         tile.consume {{.*}} (%[[W:.*]]: memref<16x256xbf16, #tile.fragments>)
+//       CHECK:         tile.consume {{.*}} (%[[W:.*]]: memref<16x256xbf16, #tile.core_matrices>)
 //       CHECK:           tile.load %[[W]]
 //       CHECK:           tile.load %[[KEPT]][%c0, %[[K]]]
 //       CHECK:   tile.role "load" warps 1 {
@@ -136,7 +136,7 @@ tile.program @norm symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<
 //       CHECK:     tile.produce all
 #resident_schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 1, rows = 8, columns = 16, step = 256, slots = 12, ranges = 4, cluster = 1, column_warps = 1, step_warps = 8, resident_rows = 1>
 tile.program @resident symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"4", 1>] {
-  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #resident_schedule, constants = array<i64: 1>} {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.core_matrices>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #resident_schedule, constants = array<i64: 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c16 = arith.constant 16 : index
@@ -154,7 +154,7 @@ tile.program @resident symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.ext
       %round = arith.divui %d, %c16 : index
       %sum = tile.fold %k = %c0 to %c512 step %c256 merge add init (%s = %zero : tensor<8x16xf32>) {
         %a = tile.load %kept[%c0, %k] rows %c1 : memref<1x512xbf16> -> tensor<8x256xbf16>
-        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<256x16xbf16>
+        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.core_matrices> -> tensor<256x16xbf16>
         %m = tile.mma tensor %a, %b, %s : tensor<8x256xbf16>, tensor<256x16xbf16>, tensor<8x16xf32>
         tile.yield %m : tensor<8x16xf32>
       }
@@ -190,7 +190,7 @@ tile.program @resident symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.ext
 //       CHECK:         tile.mma tensor
 #schedule = #tile.stream_schedule<level = "sm_80", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 3, ranges = 2, cluster = 1, column_warps = 4, step_warps = 2, load_warps = 0>
 tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"2", 1>] {
-  tile.kernel @sm_80 level "sm_80" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {
+  tile.kernel @sm_80 level "sm_80" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.core_matrices>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {
     %c0 = arith.constant 0 : index
     %c128 = arith.constant 128 : index
     %c256 = arith.constant 256 : index
@@ -203,7 +203,7 @@ tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.exten
       %round = arith.divui %d, %c128 : index
       %sum = tile.fold %k = %c0 to %c512 step %c128 merge add init (%s = %zero : tensor<8x128xf32>) {
         %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
-        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        %b = tile.load %w[%c, %k] dims [1, 0] : memref<512x512xbf16, #tile.core_matrices> -> tensor<128x128xbf16>
         %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32>
         tile.yield %m : tensor<8x128xf32>
       }

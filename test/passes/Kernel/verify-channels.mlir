@@ -12,7 +12,7 @@
 //       CHECK:   tile.role "load"
 #schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 3, ranges = 2, cluster = 2, column_warps = 4, step_warps = 2>
 tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"2", 1>] {
-  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x640xbf16, #tile.panels<columns = 128>>, %w: memref<512x640xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x640xbf16, #tile.panels<columns = 128>>, %w: memref<512x640xbf16, #tile.core_matrices>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
     %c128 = arith.constant 128 : index
@@ -24,7 +24,7 @@ tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.exten
     scf.for %n = %first to %last step %c128 {
       %sum = tile.fold %k = %c0 to %c640 step %c128 merge add init (%s = %zero : tensor<8x128xf32>) {
         %a = tile.load %x[%c0, %k] rows %rows : memref<?x640xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
-        %b = tile.load %w[%n, %k] dims [1, 0] : memref<512x640xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        %b = tile.load %w[%n, %k] dims [1, 0] : memref<512x640xbf16, #tile.core_matrices> -> tensor<128x128xbf16>
         %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32>
         tile.yield %m : tensor<8x128xf32>
       }
@@ -48,7 +48,7 @@ tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.exten
 // CHECK-LABEL: tile.program @short
 #schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 2, ranges = 2, cluster = 2, column_warps = 4, step_warps = 2>
 tile.program @short symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"2", 1>] {
-  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x128xbf16, #tile.panels<columns = 128>>, %w: memref<512x128xbf16, #tile.fragments>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x128xbf16, #tile.panels<columns = 128>>, %w: memref<512x128xbf16, #tile.core_matrices>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
     %c128 = arith.constant 128 : index
@@ -59,7 +59,7 @@ tile.program @short symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent
     scf.for %n = %first to %last step %c128 {
       %sum = tile.fold %k = %c0 to %c128 step %c128 merge add init (%s = %zero : tensor<8x128xf32>) {
         %a = tile.load %x[%c0, %k] rows %rows : memref<?x128xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
-        %b = tile.load %w[%n, %k] dims [1, 0] : memref<512x128xbf16, #tile.fragments> -> tensor<128x128xbf16>
+        %b = tile.load %w[%n, %k] dims [1, 0] : memref<512x128xbf16, #tile.core_matrices> -> tensor<128x128xbf16>
         %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32>
         tile.yield %m : tensor<8x128xf32>
       }
