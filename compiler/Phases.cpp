@@ -44,6 +44,7 @@ static void buildGraph(OpPassManager &manager, const CompileOptions &options) {
     decoder.stepOnly = options.target.isCuda();
     manager.addPass(graph::createRecomposeDecoder(decoder));
   }
+  manager.addPass(graph::createDecomposeOnnx());
   graph::LowerOnnxOptions lowering;
   lowering.loopsOnly = !options.fuse;
   manager.addPass(graph::createLowerOnnx(lowering));

@@ -29,6 +29,12 @@ std::optional<rt::DType> weft::getDType(Type type) {
     return rt::DType::I8;
   if (type.isUnsignedInteger(8))
     return rt::DType::U8;
+  if (type.isUnsignedInteger(16))
+    return rt::DType::U16;
+  if (type.isUnsignedInteger(32))
+    return rt::DType::U32;
+  if (type.isUnsignedInteger(64))
+    return rt::DType::U64;
   if (type.isInteger(16))
     return rt::DType::I16;
   if (type.isInteger(32))

@@ -52,10 +52,13 @@ bool isConvertible(ElementType type) {
          type == ElementType::BF16;
 }
 
-/// The type as it is in the IR after lowering, which has no unsigned types.
+/// The type as it is in the IR after lowering, which has no unsigned types and
+/// knows floating-point numbers of 8 bits as bytes.
 ElementType dropSign(ElementType type) {
   switch (type) {
   case ElementType::U8:
+  case ElementType::F8E4M3:
+  case ElementType::F8E5M2:
     return ElementType::I8;
   case ElementType::U16:
     return ElementType::I16;

@@ -86,8 +86,13 @@ LogicalResult onnx::inferOneHot(OneHotOp op, TypeInference &inference) {
 }
 
 LogicalResult onnx::inferNonZero(NonZeroOp op, TypeInference &inference) {
-  return inference.fail("the shape of its result depends on data, which a plan "
-                        "cannot have; expected a mask");
+  // A plan cannot have shapes that depend on data.
+  FailureOr<Numbers> numbers = inference.getNumbers(op.getInput());
+  if (failed(numbers))
+    return failure();
+  int64_t rank = getShape(op.getInput().getType()).size();
+  int64_t found = numbers->size() - llvm::count(*numbers, 0);
+  return inference.add(getIndex(op), {Polynomial(rank), Polynomial(found)});
 }
 
 //===----------------------------------------------------------------------===//
@@ -406,9 +411,11 @@ LogicalResult onnx::inferGather(GatherOp op, TypeInference &inference) {
   FailureOr<int64_t> axis = inference.getAxis(op.getAxis(), shape.size());
   if (failed(axis))
     return failure();
-  shape.erase(shape.begin() + *axis);
-  shape.insert(shape.begin() + *axis, indices.begin(), indices.end());
-  return inference.add(getElement(op.getData()), shape);
+  ArrayRef<Polynomial> sizes(shape);
+  Shape result(sizes.take_front(*axis));
+  llvm::append_range(result, indices);
+  llvm::append_range(result, sizes.drop_front(*axis + 1));
+  return inference.add(getElement(op.getData()), result);
 }
 
 LogicalResult onnx::inferGatherElements(GatherElementsOp op,

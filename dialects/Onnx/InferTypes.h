@@ -93,6 +93,24 @@ LogicalResult inferGlobalPool(Operation *op, TypeInference &inference);
 
 LogicalResult inferAttention(AttentionOp op, TypeInference &inference);
 
+// Operators of com.microsoft.
+LogicalResult inferGroupQueryAttention(MicrosoftGroupQueryAttentionOp op,
+                                       TypeInference &inference);
+LogicalResult inferMultiHeadAttention(MicrosoftMultiHeadAttentionOp op,
+                                      TypeInference &inference);
+LogicalResult inferMicrosoftAttention(MicrosoftAttentionOp op,
+                                      TypeInference &inference);
+LogicalResult
+inferPackedMultiHeadAttention(MicrosoftPackedMultiHeadAttentionOp op,
+                              TypeInference &inference);
+LogicalResult
+inferEmbedLayerNormalization(MicrosoftEmbedLayerNormalizationOp op,
+                             TypeInference &inference);
+LogicalResult inferMatMulNBits(Operation *op, TypeInference &inference);
+LogicalResult inferGatherBlockQuantized(MicrosoftGatherBlockQuantizedOp op,
+                                        TypeInference &inference);
+LogicalResult inferQuantizedMatMul(Operation *op, TypeInference &inference);
+
 } // namespace weft::onnx
 
 #endif // WEFT_DIALECTS_ONNX_INFERTYPES_H

@@ -73,58 +73,114 @@ static FailureOr<Polynomial> countWindows(Windows &windows, size_t i,
   return Polynomial(count);
 }
 
-FailureOr<Windows> Windows::get(Operation *op, Value weight,
-                                TypeInference &inference) {
+/// Reads everything but `outputs`.
+LogicalResult Windows::read(Operation *op, Value weight,
+                            TypeInference &inference) {
   Shape shape = onnx::getShape(op->getOperand(0).getType());
-  Windows windows;
-  if (shape.size() < 3) {
-    (void)inference.fail("found an input of shape " + print(shape) +
-                         ", expected [batch, channels, sizes...]");
-    return failure();
-  }
+  if (shape.size() < 3)
+    return inference.fail("found an input of shape " + print(shape) +
+                          ", expected [batch, channels, sizes...]");
   size_t rank = shape.size() - 2;
-  if (auto kernel = getInts(op, "kernel_shape"))
-    windows.kernel.assign(kernel->begin(), kernel->end());
+  Shape weights = weight ? onnx::getShape(weight.getType()) : Shape();
+  if (weight && weights.size() != shape.size())
+    return inference.fail("found a weight of shape " + print(weights) +
+                          " for an input of shape " + print(shape) +
+                          ", expected equal ranks");
+  if (auto ints = getInts(op, "kernel_shape"))
+    kernel.assign(ints->begin(), ints->end());
   else if (weight)
-    for (const Polynomial &size :
-         ArrayRef(onnx::getShape(weight.getType())).drop_front(2))
-      windows.kernel.push_back(size.getConstant().value_or(0));
+    for (const Polynomial &size : ArrayRef(weights).drop_front(2))
+      kernel.push_back(size.getConstant().value_or(0));
   auto read = [&](StringRef name) {
     auto ints = getInts(op, name);
     return ints ? SmallVector<int64_t, 3>(*ints)
                 : SmallVector<int64_t, 3>(rank, 1);
   };
-  windows.strides = read("strides");
-  windows.dilations = read("dilations");
+  strides = read("strides");
+  dilations = read("dilations");
   auto pads = getInts(op, "pads");
   SmallVector<int64_t> zeros(2 * rank, 0);
   StringRef autoPad = getAutoPad(op);
   ArrayRef<int64_t> used = pads && autoPad == "NOTSET" ? *pads : zeros;
-  bool isGood = windows.kernel.size() == rank &&
-                windows.strides.size() == rank &&
-                windows.dilations.size() == rank && used.size() == 2 * rank;
+  bool isGood = kernel.size() == rank && strides.size() == rank &&
+                dilations.size() == rank && used.size() == 2 * rank;
   for (ArrayRef<int64_t> list :
-       {ArrayRef<int64_t>(windows.kernel), ArrayRef<int64_t>(windows.strides),
-        ArrayRef<int64_t>(windows.dilations)})
-    isGood &= llvm::all_of(list, [](int64_t i) { return i > 0; });
-  if (!isGood) {
-    (void)inference.fail("found kernel_shape, strides, dilations or pads that "
-                         "do not fit an input of shape " +
-                         print(shape) +
-                         ", expected positive numbers, one for "
-                         "each spatial dimension");
+       {ArrayRef<int64_t>(kernel), ArrayRef<int64_t>(strides),
+        ArrayRef<int64_t>(dilations)})
+    isGood &= llvm::all_of(
+        list, [](int64_t i) { return i > 0 && i <= (int64_t(1) << 31); });
+  if (!isGood)
+    return inference.fail("found kernel_shape, strides, dilations or pads that "
+                          "do not fit an input of shape " +
+                          print(shape) +
+                          ", expected positive numbers, one for "
+                          "each spatial dimension");
+  before.assign(used.begin(), used.begin() + rank);
+  after.assign(used.begin() + rank, used.end());
+  return success();
+}
+
+FailureOr<Windows> Windows::get(Operation *op, Value weight,
+                                TypeInference &inference) {
+  Windows windows;
+  if (failed(windows.read(op, weight, inference)))
     return failure();
-  }
-  windows.before.assign(used.begin(), used.begin() + rank);
-  windows.after.assign(used.begin() + rank, used.end());
+  Shape shape = onnx::getShape(op->getOperand(0).getType());
+  StringRef autoPad = getAutoPad(op);
   auto ceilMode = op->getAttrOfType<IntegerAttr>("ceil_mode");
-  for (size_t i = 0; i < rank; ++i) {
+  for (size_t i = 0, rank = shape.size() - 2; i < rank; ++i) {
     FailureOr<Polynomial> count =
         countWindows(windows, i, shape[2 + i], autoPad,
                      ceilMode && ceilMode.getInt() != 0, inference);
     if (failed(count))
       return failure();
     windows.outputs.push_back(*count);
+  }
+  return windows;
+}
+
+FailureOr<Windows> Windows::getTransposed(ConvTransposeOp op,
+                                          TypeInference &inference) {
+  Windows windows;
+  if (failed(windows.read(op, op.getWeight(), inference)))
+    return failure();
+  Shape shape = onnx::getShape(op.getInput().getType());
+  size_t rank = shape.size() - 2;
+  auto padding = op.getOutputPadding();
+  auto wanted = op.getOutputShape();
+  if ((padding && padding->size() != rank) ||
+      (wanted && wanted->size() < rank)) {
+    (void)inference.fail(
+        "found an output_padding or output_shape that does not "
+        "fit an input of shape " +
+        print(shape) + ", expected a number for each spatial dimension");
+    return failure();
+  }
+  StringRef autoPad = getAutoPad(op);
+  for (size_t i = 0; i < rank; ++i) {
+    int64_t extent = (windows.kernel[i] - 1) * windows.dilations[i] + 1;
+    Polynomial stride(windows.strides[i]);
+    // Without pads.
+    Polynomial full = (shape[2 + i] + Polynomial(-1)) * stride +
+                      Polynomial(extent + (padding ? (*padding)[i] : 0));
+    if (!wanted && !autoPad.starts_with("SAME")) {
+      windows.outputs.push_back(
+          full + Polynomial(-windows.before[i] - windows.after[i]));
+      continue;
+    }
+    Polynomial output =
+        wanted ? Polynomial(wanted->take_back(rank)[i]) : shape[2 + i] * stride;
+    std::optional<int64_t> total = subtract(full, output).getConstant();
+    if (!total) {
+      (void)inference.fail("found the size " + shape[2 + i].str() +
+                           " with an output_shape, expected a known size");
+      return failure();
+    }
+    total = std::max<int64_t>(*total, 0);
+    int64_t less = *total / 2, more = *total - less;
+    windows.before[i] = autoPad == "SAME_UPPER" ? less : more;
+    windows.after[i] = *total - windows.before[i];
+    windows.outputs.push_back(output);
   }
   return windows;
 }
@@ -151,7 +207,20 @@ LogicalResult onnx::inferConv(Operation *op, TypeInference &inference) {
 
 LogicalResult onnx::inferConvTranspose(ConvTransposeOp op,
                                        TypeInference &inference) {
-  return inference.fail("it is not supported yet");
+  Shape shape = onnx::getShape(op.getInput().getType());
+  Shape weight = onnx::getShape(op.getWeight().getType());
+  FailureOr<Windows> windows = Windows::getTransposed(op, inference);
+  if (failed(windows))
+    return failure();
+  if (weight[0] != shape[1] || op.getGroup() < 1 ||
+      !divide(weight[0], Polynomial(op.getGroup())))
+    return inference.fail("found a weight of shape " + print(weight) + " in " +
+                          Twine(op.getGroup()) +
+                          " groups for an input of shape " + print(shape) +
+                          ", expected one for each channel of the input");
+  Shape result = {shape[0], weight[1] * Polynomial(op.getGroup())};
+  llvm::append_range(result, windows->outputs);
+  return inference.add(getElement(op.getInput()), result);
 }
 
 static LogicalResult addPool(Operation *op, ArrayRef<Type> elements,
@@ -182,8 +251,4 @@ LogicalResult onnx::inferGlobalPool(Operation *op, TypeInference &inference) {
   for (size_t dim = 2; dim < shape.size(); ++dim)
     shape[dim] = Polynomial(1);
   return inference.add(getElement(op->getOperand(0)), shape);
-}
-
-LogicalResult onnx::inferResize(ResizeOp op, TypeInference &inference) {
-  return inference.fail("it is not supported yet");
 }

@@ -259,6 +259,23 @@ static std::optional<Elements> evaluateReduce(Operation *op,
   return Elements{total};
 }
 
+/// Places of elements that are not 0, dimension by dimension.
+static std::optional<Elements> evaluateNonZero(NonZeroOp op,
+                                               const SymbolicValues &values) {
+  auto numbers = values.getNumbers(op.getInput());
+  if (!numbers)
+    return std::nullopt;
+  ArrayRef<int64_t> sizes = getSizes(op.getInput());
+  Elements result;
+  for (size_t dim = 0; dim < sizes.size(); ++dim) {
+    int64_t inner = ShapedType::getNumElements(sizes.drop_front(dim + 1));
+    for (auto [index, number] : llvm::enumerate(*numbers))
+      if (number != 0)
+        result.push_back(int64_t(index) / inner % sizes[dim]);
+  }
+  return result;
+}
+
 static std::optional<Elements> evaluate(Operation *op,
                                         const SymbolicValues &values) {
   auto copy = [&](Value value) -> std::optional<Elements> {
@@ -329,6 +346,7 @@ static std::optional<Elements> evaluate(Operation *op,
       })
       .Case([&](GatherOp gather) { return evaluateGather(gather, values); })
       .Case([&](SliceOp slice) { return evaluateSlice(slice, values); })
+      .Case([&](NonZeroOp nonZero) { return evaluateNonZero(nonZero, values); })
       .Case<ReduceProdOp, ReduceSumOp>(
           [&](auto) { return evaluateReduce(op, values); })
       .Case([&](ExpandOp expand) -> std::optional<Elements> {

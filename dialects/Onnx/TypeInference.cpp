@@ -30,6 +30,20 @@ FailureOr<SmallVector<int64_t, 4>> TypeInference::getNumbers(Value value) {
   return fail("it depends on values of an input that are not known");
 }
 
+FailureOr<SmallVector<double, 4>> TypeInference::getReals(Value value) {
+  if (auto constant = value.getDefiningOp<ConstantOp>()) {
+    auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (dense && isa<FloatType>(dense.getElementType()))
+      return llvm::map_to_vector<4>(
+          dense.getValues<APFloat>(),
+          [](const APFloat &number) { return number.convertToDouble(); });
+  }
+  FailureOr<SmallVector<int64_t, 4>> numbers = getNumbers(value);
+  if (failed(numbers))
+    return failure();
+  return SmallVector<double, 4>(numbers->begin(), numbers->end());
+}
+
 FailureOr<int64_t> TypeInference::getAxis(int64_t axis, int64_t rank) {
   if (axis < -rank || axis >= rank)
     return fail("found axis " + Twine(axis) + ", expected one of a tensor of " +

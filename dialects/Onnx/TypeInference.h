@@ -30,6 +30,9 @@ public:
   /// The same for elements that must be numbers.
   llvm::FailureOr<llvm::SmallVector<int64_t, 4>> getNumbers(mlir::Value value);
 
+  /// The same for numbers of any kind, which a constant has.
+  llvm::FailureOr<llvm::SmallVector<double, 4>> getReals(mlir::Value value);
+
   /// The index of an axis of a tensor of `rank` dimensions, counted from the
   /// end if it is negative.
   llvm::FailureOr<int64_t> getAxis(int64_t axis, int64_t rank);

@@ -3,7 +3,7 @@
 #ifndef WEFT_DIALECTS_ONNX_WINDOWS_H
 #define WEFT_DIALECTS_ONNX_WINDOWS_H
 
-#include "dialects/Onnx/TypeInference.h"
+#include "dialects/Onnx/OnnxDialect.h"
 
 namespace weft::onnx {
 
@@ -21,6 +21,14 @@ struct Windows {
   /// Explicit pads allow symbolic sizes where the stride is 1.
   static llvm::FailureOr<Windows> get(mlir::Operation *op, mlir::Value weight,
                                       TypeInference &inference);
+  /// The windows of the convolution that a ConvTranspose is the gradient of:
+  /// `outputs` are the sizes of its result.
+  static llvm::FailureOr<Windows> getTransposed(ConvTransposeOp op,
+                                                TypeInference &inference);
+
+private:
+  llvm::LogicalResult read(mlir::Operation *op, mlir::Value weight,
+                           TypeInference &inference);
 };
 
 } // namespace weft::onnx

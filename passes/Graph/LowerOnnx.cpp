@@ -15,11 +15,24 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::graph;
 
-/// A dense constant of a signless type.
-static DenseElementsAttr dropSign(DenseElementsAttr value, Type element) {
-  if (value.getElementType() == element)
-    return value;
-  return value.bitcast(element);
+/// Weights have no elements of less than 8 bits: these lie in bytes, the first
+/// in the lowest bits.
+Value OnnxLowering::unpack(Value packed, onnx::InitializerOp initializer) {
+  Type stored = initializer.getType();
+  unsigned bits = getElementTypeOrSelf(stored).getIntOrFloatBitWidth();
+  bool hasNoSign =
+      graph::isUnsigned(stored) || graph::getByteFloat(stored) != nullptr;
+  Shape shape = shapeOf(initializer.getResult());
+  return generate(shape, builder.getIntegerType(8), [&](Scalars &s, Indices i) {
+    Value place = s.index(0);
+    for (auto [index, extent] : llvm::zip_equal(i, shape))
+      place = s.add(s.mul(place, s.index(*extent.getConstant())), index);
+    Value perByte = s.index(8 / bits);
+    Value byte = s.read(packed, s.make<arith::DivUIOp>(place, perByte));
+    Value shift = s.mul(s.make<arith::RemUIOp>(place, perByte), s.index(bits));
+    shift = s.fromIndex(shift, byte.getType());
+    return s.extendBits(s.make<arith::ShRUIOp>(byte, shift), bits, hasNoSign);
+  });
 }
 
 bool OnnxLowering::lowerStructure(Operation *op) {
@@ -27,15 +40,23 @@ bool OnnxLowering::lowerStructure(Operation *op) {
     auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
     if (dense)
       set(constant.getResult(),
-          arith::ConstantOp::create(
-              builder, loc, dropSign(dense, elementOf(constant.getResult()))));
+          arith::ConstantOp::create(builder, loc, toStored(dense)));
     return dense != nullptr;
   }
   if (auto initializer = dyn_cast<onnx::InitializerOp>(op)) {
-    auto type =
-        getType(shapeOf(initializer.getResult()), elementOf(initializer));
+    auto type = cast<RankedTensorType>(initializer.getType());
+    unsigned bits = type.getElementTypeBitWidth();
+    bool isPacked = bits > 1 && bits < 8;
+    auto stored =
+        isPacked
+            ? RankedTensorType::get(
+                  llvm::divideCeil(type.getNumElements(), 8 / bits),
+                  builder.getIntegerType(8))
+            : getType(shapeOf(initializer.getResult()), elementOf(initializer));
+    Value weight =
+        WeightOp::create(builder, loc, stored, initializer.getName());
     set(initializer.getResult(),
-        WeightOp::create(builder, loc, type, initializer.getName()));
+        isPacked ? unpack(weight, initializer) : weight);
     return true;
   }
   auto branch = dyn_cast<onnx::IfOp>(op);
@@ -67,13 +88,38 @@ bool OnnxLowering::lowerStructure(Operation *op) {
   return true;
 }
 
+/// Whether an operator takes numbers that are stored as bytes of another
+/// meaning: it converts them or only moves them.
+static bool takesBytes(Operation *op) {
+  return isa<onnx::ConstantOp, onnx::InitializerOp, onnx::IfOp,
+             onnx::IdentityOp, onnx::CastOp, onnx::CastLikeOp,
+             onnx::QuantizeLinearOp, onnx::DequantizeLinearOp, onnx::ShapeOp,
+             onnx::SizeOp, onnx::ReshapeOp, onnx::FlattenOp, onnx::SqueezeOp,
+             onnx::UnsqueezeOp, onnx::TransposeOp, onnx::ConcatOp,
+             onnx::SplitOp, onnx::SliceOp, onnx::PadOp, onnx::ExpandOp,
+             onnx::TileOp, onnx::GatherOp, onnx::GatherElementsOp,
+             onnx::GatherNDOp, onnx::MicrosoftGatherBlockQuantizedOp,
+             onnx::WhereOp, onnx::ConstantOfShapeOp, onnx::DepthToSpaceOp,
+             onnx::SpaceToDepthOp, onnx::ReverseSequenceOp>(op);
+}
+
+static bool hasBytes(Operation *op) {
+  auto isByte = [](Type type) {
+    return graph::getByteFloat(type) || graph::getPackedBits(type);
+  };
+  return llvm::any_of(op->getOperandTypes(), isByte) ||
+         llvm::any_of(op->getResultTypes(), isByte);
+}
+
 bool OnnxLowering::lower(Operation *op) {
   Location outer = std::exchange(loc, op->getLoc());
-  bool isLowered = (usesModelOps && lowerToModelOp(op)) || lowerStructure(op) ||
-                   lowerElementwise(op) || lowerReduction(op) ||
-                   lowerShape(op) || lowerPlaces(op) || lowerProduct(op) ||
-                   lowerNorm(op) || lowerWindow(op) || lowerQuantization(op) ||
-                   lowerAttention(op);
+  bool isLowered = !hasBytes(op) || takesBytes(op);
+  isLowered = isLowered &&
+              ((usesModelOps && lowerToModelOp(op)) || lowerStructure(op) ||
+               lowerElementwise(op) || lowerReduction(op) || lowerShape(op) ||
+               lowerPlaces(op) || lowerProduct(op) || lowerNorm(op) ||
+               lowerWindow(op) || lowerQuantization(op) || lowerPacked(op) ||
+               lowerExperts(op) || lowerResize(op) || lowerAttention(op));
   if (!isLowered)
     op->emitOpError("cannot be computed in this form yet");
   loc = outer;
@@ -95,12 +141,16 @@ private:
   /// What an argument or result of the function becomes; one without a sign is
   /// marked, since its type no longer says so.
   RankedTensorType convertType(Type type) {
-    return OnnxLowering::getType(onnx::getShape(type), [&] {
-      Type element = getElementTypeOrSelf(type);
-      auto integer = dyn_cast<IntegerType>(element);
-      return integer ? IntegerType::get(&getContext(), integer.getWidth())
-                     : element;
-    }());
+    return OnnxLowering::getType(
+        onnx::getShape(type),
+        graph::getStoredElement(getElementTypeOrSelf(type)));
+  }
+
+  /// Whether the integers that a tensor is stored as have no sign.
+  static bool isStoredUnsigned(Type type) {
+    return graph::getByteFloat(type) ||
+           (graph::isUnsigned(type) &&
+            !getElementTypeOrSelf(type).isInteger(1));
   }
 
   LogicalResult lower(func::FuncOp function) {
@@ -123,8 +173,7 @@ private:
     unsigned count = block.getNumArguments();
     for (unsigned i = 0; i < count; ++i) {
       BlockArgument argument = block.getArgument(i);
-      if (graph::isUnsigned(argument.getType()) &&
-          !getElementTypeOrSelf(argument.getType()).isInteger(1))
+      if (isStoredUnsigned(argument.getType()))
         function.setArgAttr(i, WeftDialect::getUnsignedAttrName(), mark);
       lowering.set(argument, block.addArgument(convertType(argument.getType()),
                                                argument.getLoc()));
@@ -146,8 +195,7 @@ private:
     for (OpOperand &operand : terminator->getOpOperands()) {
       Value value = operand.get();
       unsigned number = operand.getOperandNumber();
-      if (graph::isUnsigned(value.getType()) &&
-          !getElementTypeOrSelf(value.getType()).isInteger(1))
+      if (isStoredUnsigned(value.getType()))
         function.setResultAttr(number, WeftDialect::getUnsignedAttrName(),
                                mark);
       results.push_back(lowering.get(value));

@@ -73,6 +73,18 @@ public:
   /// f16, bf16 and smaller as f32, f32 as such a type; others stay.
   Value widen(Value value);
   Value narrow(Value value, Type to);
+  /// What a byte means that holds a floating-point number of at most 8 bits, as
+  /// f32.
+  Value decode(Value byte, mlir::FloatType type);
+  /// The byte of an f32, rounded to the nearest, ties to even. What is too
+  /// large becomes the largest number if `saturates`, else infinity or NaN.
+  /// Source: Cast of the ONNX standard.
+  Value encode(Value number, mlir::FloatType type, bool saturates);
+  /// The same for the powers of two of f8E8M0FNU: `mode` is up, down or
+  /// nearest.
+  Value encodePower(Value number, bool saturates, llvm::StringRef mode);
+  /// A byte whose low `bits` bits count, as a number of 8 bits.
+  Value extendBits(Value byte, unsigned bits, bool isUnsigned);
 };
 
 /// The type that is computed in: f32 for smaller floating-point types.
@@ -80,6 +92,15 @@ Type getWideType(Type element);
 
 /// Whether elements of a type of the dialect `onnx` have no sign.
 bool isUnsigned(Type tensor);
+
+/// What elements of a type of the dialect `onnx` are stored as: integers have
+/// no sign, and numbers of less than 8 bits and floating-point numbers of at
+/// most 8 are bytes.
+Type getStoredElement(Type element);
+/// The floating-point type that is stored as a byte; null for other types.
+mlir::FloatType getByteFloat(Type tensor);
+/// Bits of an integer type that takes less than its byte; 0 for others.
+unsigned getPackedBits(Type tensor);
 
 /// Lowers the operators of one function.
 class OnnxLowering {
@@ -161,10 +182,19 @@ public:
   /// The same with model operations only.
   bool lowerToModelOp(Operation *op);
 
+  /// The elements of a constant as they are stored.
+  static mlir::DenseElementsAttr toStored(mlir::DenseElementsAttr value);
+
   /// Softmax of the wide type over one dimension; a row whose largest element
   /// is -infinity becomes 0 if `zeroMasked`, else what the formula gives.
   Value softmax(Value tensor, llvm::ArrayRef<Polynomial> shape, int64_t axis,
                 Type element, bool zeroMasked = false);
+
+  /// Places (i64) of the largest or smallest elements along an axis, in order;
+  /// of equal ones the first comes first. `result` has as many as are wanted.
+  Value topPlaces(Value tensor, llvm::ArrayRef<Polynomial> shape,
+                  llvm::ArrayRef<Polynomial> result, int64_t axis,
+                  bool isLargest, bool hasNoSign);
 
 private:
   Value makeKnown(Value value, const onnx::SymbolicValues::Elements &elements);
@@ -174,6 +204,7 @@ private:
 
   // One function for each family; false if the operator is of another.
   bool lowerStructure(Operation *op);
+  Value unpack(Value packed, onnx::InitializerOp initializer);
   bool lowerElementwise(Operation *op);
   bool lowerReduction(Operation *op);
   bool lowerShape(Operation *op);
@@ -182,6 +213,9 @@ private:
   bool lowerNorm(Operation *op);
   bool lowerWindow(Operation *op);
   bool lowerQuantization(Operation *op);
+  bool lowerPacked(Operation *op);
+  bool lowerExperts(Operation *op);
+  bool lowerResize(Operation *op);
   bool lowerAttention(Operation *op);
 
   llvm::DenseMap<Value, Value> lowerings, rowsOf;
@@ -189,7 +223,7 @@ private:
 
 /// Sizes of an operator's value.
 inline Shape shapeOf(Value value) { return onnx::getShape(value.getType()); }
-/// Its element type, without a sign.
+/// Its element type as it is stored.
 Type elementOf(Value value);
 
 } // namespace weft::graph

@@ -291,6 +291,26 @@ static Value applyAll(Operation *op, Scalars &s, ValueRange x,
   return result;
 }
 
+/// Cast and CastLike.
+static Value applyCast(Operation *op, Scalars &s, Value x) {
+  Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
+  bool fromUnsigned = isUnsigned(from);
+  if (FloatType byte = getByteFloat(from))
+    x = s.decode(x, byte);
+  if (FloatType byte = getByteFloat(to)) {
+    bool saturates = op->getAttrOfType<IntegerAttr>("saturate").getInt() != 0;
+    x = s.convert(x, s.b.getF32Type(), fromUnsigned);
+    auto mode = op->getAttrOfType<StringAttr>("round_mode");
+    return isa<Float8E8M0FNUType>(byte)
+               ? s.encodePower(x, saturates, mode.getValue())
+               : s.encode(x, byte, saturates);
+  }
+  Type element = elementOf(op->getResult(0));
+  x = s.convert(x, element, fromUnsigned, isUnsigned(to));
+  unsigned bits = getPackedBits(to);
+  return bits ? s.extendBits(x, bits, isUnsigned(to)) : x;
+}
+
 /// Whether an operator works on single elements of inputs broadcast to the
 /// shape of its result.
 static bool isElementwise(Operation *op) {
@@ -331,14 +351,10 @@ bool OnnxLowering::lowerElementwise(Operation *op) {
     return true;
   }
   if (isa<onnx::CastOp, onnx::CastLikeOp>(op)) {
-    Value input = op->getOperand(0), result = op->getResult(0);
-    Type element = elementOf(result);
-    set(result, map(shapeOf(result), element, ValueRange(input),
-                    [&](Scalars &s, ValueRange x) {
-                      return s.convert(x[0], element,
-                                       isUnsigned(input.getType()),
-                                       isUnsigned(result.getType()));
-                    }));
+    Value result = op->getResult(0);
+    set(result,
+        map(shapeOf(result), elementOf(result), ValueRange(op->getOperand(0)),
+            [&](Scalars &s, ValueRange x) { return applyCast(op, s, x[0]); }));
     return true;
   }
   if (auto cast = dyn_cast<onnx::BitCastOp>(op)) {
@@ -346,9 +362,6 @@ bool OnnxLowering::lowerElementwise(Operation *op) {
     set(cast.getResult(),
         map(shapeOf(cast.getResult()), element, ValueRange(cast.getInput()),
             [&](Scalars &s, ValueRange x) {
-              // A truth value is stored as a byte.
-              if (x[0].getType().isInteger(1) || element.isInteger(1))
-                return s.convert(x[0], element);
               // A truth value is stored as a byte.
               if (x[0].getType().isInteger(1) || element.isInteger(1))
                 return s.convert(x[0], element);

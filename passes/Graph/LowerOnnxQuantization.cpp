@@ -23,22 +23,34 @@ static SmallVector<Value> getScalePlace(Scalars &s, Indices i, size_t scaleRank,
 namespace {
 struct Scaling {
   Value scale, zero;
-  size_t rank;
+  FloatType scaleByte; ///< Set if the scale is stored as a byte.
+  size_t rank, zeroRank;
   bool isOne;
   int64_t axis, block;
 
   Scaling(OnnxLowering &l, Value input, Value scaleValue, Value zeroValue,
           int64_t axisAttr, int64_t block)
       : scale(l.get(scaleValue)), zero(zeroValue ? l.get(zeroValue) : Value()),
-        block(block) {
+        scaleByte(getByteFloat(scaleValue.getType())), block(block) {
     Shape shape = shapeOf(scaleValue);
     rank = shape.size();
+    zeroRank = zeroValue ? shapeOf(zeroValue).size() : 0;
     isOne = onnx::countElements(shape) == Polynomial(1) && block == 0;
     int64_t inputRank = shapeOf(input).size();
     axis = axisAttr < 0 ? axisAttr + inputRank : axisAttr;
   }
   SmallVector<Value> getPlace(Scalars &s, Indices i) const {
     return getScalePlace(s, i, rank, isOne, axis, block);
+  }
+  /// One for all may be a scalar or a list, whatever the scale is.
+  Value readZero(Scalars &s, Indices place) const {
+    if (isOne)
+      return s.read(zero, SmallVector<Value>(zeroRank, s.index(0)));
+    return s.read(zero, place);
+  }
+  Value readScale(Scalars &s, Indices place) const {
+    Value x = s.read(scale, place);
+    return scaleByte ? s.decode(x, scaleByte) : s.convert(x, s.b.getF32Type());
   }
 };
 } // namespace
@@ -52,25 +64,31 @@ static std::pair<double, double> getRange(Type type, bool isUnsigned) {
 }
 
 static bool lowerQuantize(OnnxLowering &l, onnx::QuantizeLinearOp op) {
-  Type element = elementOf(op.getResult());
-  if (!isa<IntegerType>(element))
+  Type element = elementOf(op.getResult()), stored = op.getResult().getType();
+  FloatType byte = getByteFloat(stored);
+  if (!isa<IntegerType>(element) || isa_and_present<Float8E8M0FNUType>(byte))
     return false;
-  bool hasNoSign = isUnsigned(op.getResult().getType());
+  bool hasNoSign = isUnsigned(stored), saturates = op.getSaturate() != 0;
   Scaling scaling(l, op.getInput(), op.getScale(), op.getZeroPoint(),
                   op.getAxis(), op.getBlockSize());
   Value source = l.get(op.getInput());
   bool fromNoSign = isUnsigned(op.getInput().getType());
-  auto [low, high] = getRange(element, hasNoSign);
+  auto [low, high] = getRange(getElementTypeOrSelf(stored), hasNoSign);
   l.set(
       op.getResult(),
       l.generate(shapeOf(op.getResult()), element, [&](Scalars &s, Indices i) {
         Type f32 = s.b.getF32Type();
         SmallVector<Value> place = scaling.getPlace(s, i);
         Value x = s.convert(s.read(source, i), f32, fromNoSign);
-        Value y = s.div(x, s.convert(s.read(scaling.scale, place), f32));
+        Value y = s.div(x, scaling.readScale(s, place));
+        if (byte) {
+          if (scaling.zero)
+            y = s.add(y, s.decode(scaling.readZero(s, place), byte));
+          return s.encode(y, byte, saturates);
+        }
         y = s.make<math::RoundEvenOp>(y);
         if (scaling.zero)
-          y = s.add(y, s.convert(s.read(scaling.zero, place), f32, hasNoSign));
+          y = s.add(y, s.convert(scaling.readZero(s, place), f32, hasNoSign));
         y = s.min(s.max(y, s.number(f32, low)), s.number(f32, high));
         return s.convert(y, element, false, hasNoSign);
       }));
@@ -81,6 +99,7 @@ static bool lowerDequantize(OnnxLowering &l, onnx::DequantizeLinearOp op) {
   Value source = l.get(op.getInput());
   if (!isa<IntegerType>(elementOf(op.getInput())))
     return false;
+  FloatType byte = getByteFloat(op.getInput().getType());
   bool hasNoSign = isUnsigned(op.getInput().getType());
   Scaling scaling(l, op.getInput(), op.getScale(), op.getZeroPoint(),
                   op.getAxis(), op.getBlockSize());
@@ -90,10 +109,16 @@ static bool lowerDequantize(OnnxLowering &l, onnx::DequantizeLinearOp op) {
       l.generate(shapeOf(op.getResult()), element, [&](Scalars &s, Indices i) {
         Type f32 = s.b.getF32Type(), i32 = s.b.getI32Type();
         SmallVector<Value> place = scaling.getPlace(s, i);
+        Value scale = scaling.readScale(s, place);
+        if (byte) {
+          Value x = s.decode(s.read(source, i), byte);
+          if (scaling.zero)
+            x = s.sub(x, s.decode(scaling.readZero(s, place), byte));
+          return s.narrow(s.mul(x, scale), element);
+        }
         Value x = s.convert(s.read(source, i), i32, hasNoSign);
         if (scaling.zero)
-          x = s.sub(x, s.convert(s.read(scaling.zero, place), i32, hasNoSign));
-        Value scale = s.convert(s.read(scaling.scale, place), f32);
+          x = s.sub(x, s.convert(scaling.readZero(s, place), i32, hasNoSign));
         return s.narrow(s.mul(s.convert(x, f32), scale), element);
       }));
   return true;

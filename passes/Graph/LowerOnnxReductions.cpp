@@ -319,39 +319,43 @@ static Value lowerCumulative(OnnxLowering &l, Operation *op) {
 
 /// The rank of each element is how many come before it; element k is the one of
 /// rank k.
+Value OnnxLowering::topPlaces(Value tensor, ArrayRef<Polynomial> shape,
+                              ArrayRef<Polynomial> result, int64_t axis,
+                              bool isLargest, bool hasNoSign) {
+  Type i64 = builder.getI64Type();
+  Scalars outer(builder, loc);
+  Value rank =
+      fold(shape, {shape[axis]}, outer.number(i64, 0),
+           [&](Scalars &s, Indices i, Indices j, Value before) {
+             SmallVector<Value> place(i);
+             place[axis] = j[0];
+             Value x = s.widen(s.read(tensor, i));
+             Value y = s.widen(s.read(tensor, place));
+             Value precedes = isLargest
+                                  ? s.compare(Order::Less, x, y, hasNoSign)
+                                  : s.compare(Order::Less, y, x, hasNoSign);
+             // Of equal elements the first comes first.
+             Value isEqual = s.both(s.compare(Order::Equal, x, y),
+                                    s.compare(Order::Less, j[0], i[axis]));
+             return s.select(s.either(precedes, isEqual),
+                             s.add(before, s.number(i64, 1)), before);
+           });
+  return fold(result, {shape[axis]}, outer.number(i64, 0),
+              [&](Scalars &s, Indices i, Indices j, Value before) {
+                SmallVector<Value> place(i);
+                place[axis] = j[0];
+                Value isIt = s.compare(Order::Equal, s.read(rank, place),
+                                       s.fromIndex(i[axis], i64));
+                return s.select(isIt, s.fromIndex(j[0], i64), before);
+              });
+}
+
 static void lowerTopK(OnnxLowering &l, onnx::TopKOp op) {
   Shape shape = shapeOf(op.getInput()), result = shapeOf(op.getValues());
   int64_t axis = op.getAxis() < 0 ? op.getAxis() + shape.size() : op.getAxis();
   Value tensor = l.get(op.getInput());
-  bool isLargest = op.getLargest() != 0;
-  bool hasNoSign = isUnsigned(op.getInput().getType());
-  Type i64 = l.builder.getI64Type();
-  Scalars outer(l.builder, l.loc);
-  Value rank =
-      l.fold(shape, {shape[axis]}, outer.number(i64, 0),
-             [&](Scalars &s, Indices i, Indices j, Value before) {
-               SmallVector<Value> place(i);
-               place[axis] = j[0];
-               Value x = s.widen(s.read(tensor, i));
-               Value y = s.widen(s.read(tensor, place));
-               Value precedes = isLargest
-                                    ? s.compare(Order::Less, x, y, hasNoSign)
-                                    : s.compare(Order::Less, y, x, hasNoSign);
-               // Of equal elements the first comes first.
-               Value isEqual = s.both(s.compare(Order::Equal, x, y),
-                                      s.compare(Order::Less, j[0], i[axis]));
-               return s.select(s.either(precedes, isEqual),
-                               s.add(before, s.number(i64, 1)), before);
-             });
-  Value places = l.fold(result, {shape[axis]}, outer.number(i64, 0),
-                        [&](Scalars &s, Indices i, Indices j, Value before) {
-                          SmallVector<Value> place(i);
-                          place[axis] = j[0];
-                          Value isIt =
-                              s.compare(Order::Equal, s.read(rank, place),
-                                        s.fromIndex(i[axis], i64));
-                          return s.select(isIt, s.fromIndex(j[0], i64), before);
-                        });
+  Value places = l.topPlaces(tensor, shape, result, axis, op.getLargest() != 0,
+                             isUnsigned(op.getInput().getType()));
   l.set(op.getIndices(), places);
   l.set(op.getValues(), l.generate(result, elementOf(op.getValues()),
                                    [&](Scalars &s, Indices i) {

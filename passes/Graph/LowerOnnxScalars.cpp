@@ -162,17 +162,11 @@ Type graph::getWideType(Type element) {
                                       : element;
 }
 
-static Type dropSign(Type element) {
-  auto type = dyn_cast<IntegerType>(element);
-  return type ? IntegerType::get(element.getContext(), type.getWidth())
-              : element;
-}
-
 bool graph::isUnsigned(Type tensor) {
   auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(tensor));
   return type && (type.isUnsigned() || type.getWidth() == 1);
 }
 
 Type graph::elementOf(Value value) {
-  return dropSign(getElementTypeOrSelf(value.getType()));
+  return getStoredElement(getElementTypeOrSelf(value.getType()));
 }

@@ -345,11 +345,7 @@ bool OnnxLowering::lowerShape(Operation *op) {
           auto dense = cast<DenseElementsAttr>(*constant.getValue());
           if (dense.getNumElements() != 1)
             return false;
-          Attribute only = *dense.value_begin<Attribute>();
-          if (auto integer = dyn_cast<IntegerAttr>(only))
-            value = builder.getIntegerAttr(element, integer.getValue());
-          else
-            value = cast<TypedAttr>(only);
+          value = cast<TypedAttr>(*toStored(dense).value_begin<Attribute>());
         }
         set(result,
             generate(shapeOf(result), element, [&](Scalars &s, Indices) {

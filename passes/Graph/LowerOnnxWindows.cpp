@@ -112,6 +112,57 @@ static Value lowerConv(OnnxLowering &l, Operation *op,
   });
 }
 
+/// Each element of the result looks for the elements whose windows it lies in.
+static Value lowerConvTranspose(OnnxLowering &l, onnx::ConvTransposeOp op,
+                                const onnx::Windows &windows) {
+  Value source = l.get(op.getInput()), kernel = l.get(op.getWeight());
+  Value bias = op.getBias() ? l.get(op.getBias()) : Value();
+  Shape shape = shapeOf(op.getResult()), weights = shapeOf(op.getWeight());
+  Polynomial inGroup = *onnx::divide(weights[0], Polynomial(op.getGroup()));
+  Value inputs = l.size(inGroup), outputs = l.size(weights[1]);
+  SmallVector<Value> sizes = getSpatial(l, op.getInput());
+  Type element = elementOf(op.getResult()), wide = getWideType(element);
+  Shape folded = {inGroup};
+  llvm::append_range(folded, getKernel(windows));
+  Value sum = l.fold(
+      shape, folded, l.makeScalar(wide, 0),
+      [&](Scalars &s, Indices i, Indices j, Value before) {
+        Value group = s.make<arith::DivUIOp>(i[1], outputs);
+        Value channel = s.add(s.mul(group, inputs), j[0]);
+        SmallVector<Value> place = {i[0], channel};
+        SmallVector<Value> inKernel = {channel,
+                                       s.make<arith::RemUIOp>(i[1], outputs)};
+        Value isInside = s.number(s.b.getI1Type(), -1);
+        for (size_t d = 0; d < sizes.size(); ++d) {
+          Value offset = s.mul(j[1 + d], s.index(windows.dilations[d]));
+          Value at = s.sub(s.add(i[2 + d], s.index(windows.before[d])), offset);
+          Value stride = s.index(windows.strides[d]);
+          Value rest = s.make<arith::RemSIOp>(at, stride);
+          Value window = s.make<arith::DivSIOp>(at, stride);
+          for (Value condition : {s.compare(Order::Equal, rest, s.index(0)),
+                                  s.compare(Order::LessOrEqual, s.index(0), at),
+                                  s.compare(Order::Less, window, sizes[d])})
+            isInside = s.both(isInside, condition);
+          place.push_back(window);
+          inKernel.push_back(j[1 + d]);
+        }
+        return s.branch(
+            isInside, wide,
+            [&] {
+              Value x = s.widen(s.read(source, place));
+              Value w = s.convert(s.read(kernel, inKernel), wide);
+              return s.add(before, s.mul(x, w));
+            },
+            [&] { return before; });
+      });
+  if (!bias)
+    return l.convert(sum, shape, element);
+  return l.generate(shape, element, [&](Scalars &s, Indices i) {
+    Value x = s.add(s.read(sum, i), s.widen(s.read(bias, i[1])));
+    return s.narrow(x, element);
+  });
+}
+
 static Value lowerAveragePool(OnnxLowering &l, Operation *op,
                               const onnx::Windows &windows) {
   Value input = op->getOperand(0), source = l.get(input);
@@ -259,6 +310,15 @@ bool OnnxLowering::lowerWindow(Operation *op) {
   if (isa<onnx::GlobalAveragePoolOp, onnx::GlobalMaxPoolOp>(op)) {
     set(op->getResult(0), lowerGlobalPool(*this, op));
     return true;
+  }
+  if (auto transpose = dyn_cast<onnx::ConvTransposeOp>(op)) {
+    onnx::TypeInference inference(symbolic);
+    FailureOr<onnx::Windows> windows =
+        onnx::Windows::getTransposed(transpose, inference);
+    if (succeeded(windows))
+      set(transpose.getResult(),
+          lowerConvTranspose(*this, transpose, *windows));
+    return succeeded(windows);
   }
   bool isConv = isa<onnx::ConvOp, onnx::ConvIntegerOp>(op);
   if (!isConv && !isa<onnx::AveragePoolOp, onnx::LpPoolOp, onnx::MaxPoolOp>(op))

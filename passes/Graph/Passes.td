@@ -29,6 +29,27 @@ def DecomposeModelOps : Pass<"weft-decompose-model-ops"> {
   ];
 }
 
+def DecomposeOnnx : Pass<"weft-decompose-onnx", "::mlir::ModuleOp"> {
+  let summary = "turns operators of com.microsoft into those of the standard";
+  let description = [{
+    GroupQueryAttention, MultiHeadAttention, Attention and
+    PackedMultiHeadAttention become the Attention of the standard with the masks,
+    rotations and cache updates around it that they stand for;
+    EmbedLayerNormalization, DynamicQuantizeMatMul and MatMulIntegerToFloat
+    become gathers, products and norms.
+
+    Stands in the graph phase, behind the passes that recognise model operations
+    in these operators and before `weft-lower-onnx`, which so has one attention
+    to know.
+
+    Conditions: an operator in a form that is not covered (a quantized cache,
+    scores as an output) stays, and `weft-lower-onnx` reports it.
+
+    Remarks: none.
+  }];
+  let dependentDialects = ["::weft::onnx::OnnxDialect"];
+}
+
 def SimplifyOnnx : Pass<"weft-simplify-onnx", "::mlir::ModuleOp"> {
   let summary = "removes operators of ONNX that change nothing";
   let description = [{

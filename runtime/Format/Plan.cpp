@@ -33,6 +33,12 @@ DTypeInfo getInfo(DType type) {
     return {8, "i64"};
   case DType::Bool:
     return {1, "bool"};
+  case DType::U16:
+    return {2, "u16"};
+  case DType::U32:
+    return {4, "u32"};
+  case DType::U64:
+    return {8, "u64"};
   }
   return {};
 }

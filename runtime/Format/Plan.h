@@ -31,6 +31,9 @@ enum class DType : uint8_t {
   I32 = 8,
   I64 = 9,
   Bool = 10,
+  U16 = 11,
+  U32 = 12,
+  U64 = 13,
 };
 
 /// Bytes of one element; 0 for a value that is not a DType.

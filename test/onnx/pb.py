@@ -5,6 +5,7 @@ like the .npy files of weft-run have them.
 """
 
 import ast
+import math
 import struct
 
 # TensorProto.DataType: name, bytes, struct code, .npy type.
@@ -14,7 +15,19 @@ TYPES = {
     6: ("INT32", 4, "i", "<i4"), 7: ("INT64", 8, "q", "<i8"),
     9: ("BOOL", 1, "?", "|b1"), 10: ("FLOAT16", 2, "e", "<f2"),
     11: ("DOUBLE", 8, "d", "<f8"), 16: ("BFLOAT16", 2, "H", "<u2"),
+    4: ("UINT16", 2, "H", "<u2"), 12: ("UINT32", 4, "I", "<u4"),
+    13: ("UINT64", 8, "Q", "<u8"),
+    # A byte for each element, also where ONNX packs several into one.
+    17: ("FLOAT8E4M3FN", 1, "B", "|u1"), 18: ("FLOAT8E4M3FNUZ", 1, "B", "|u1"),
+    19: ("FLOAT8E5M2", 1, "B", "|u1"), 20: ("FLOAT8E5M2FNUZ", 1, "B", "|u1"),
+    21: ("UINT4", 1, "B", "|u1"), 22: ("INT4", 1, "b", "|i1"),
+    23: ("FLOAT4E2M1", 1, "B", "|u1"), 24: ("FLOAT8E8M0", 1, "B", "|u1"),
+    25: ("UINT2", 1, "B", "|u1"), 26: ("INT2", 1, "b", "|i1"),
 }
+PACKED_BITS = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2}
+# The codes of NaN, without the sign where there is one.
+NANS = {17: {0x7f, 0xff}, 18: {0x80}, 20: {0x80}, 24: {0xff},
+        19: {code | sign for code in (0x7d, 0x7e, 0x7f) for sign in (0, 0x80)}}
 
 
 class Unreadable(Exception):
@@ -80,6 +93,8 @@ class Tensor:
         if self.type == 16:
             values = [struct.unpack("<f", struct.pack("<I", n << 16))[0]
                       for n in values]
+        if self.type in NANS:
+            values = [math.nan if n in NANS[self.type] else n for n in values]
         return values
 
     def save(self, path):
@@ -115,12 +130,31 @@ def load_tensor(path):
         raise Unreadable(f"tensors of type {type_}")
     shape = unpack(lists.get(1, []), "varint")
     if 9 in single:
-        return Tensor(type_, shape, bytes(single[9]))
-    number, code = {1: (4, "f"), 11: (10, "d"), 7: (7, "varint")}.get(
+        data = bytes(single[9])
+        return Tensor(type_, shape, unpack_bits(type_, shape, data))
+    number, code = {1: (4, "f"), 11: (10, "d"), 7: (7, "varint"),
+                    12: (11, "varint"), 13: (11, "varint")}.get(
         type_, (5, "varint"))
     values = unpack(lists.get(number, []), code)
+    if type_ in (12, 13):
+        values = [value & ((1 << 64) - 1) for value in values]
+    if type_ in PACKED_BITS:
+        data = bytes(value & 0xff for value in values)
+        return Tensor(type_, shape, unpack_bits(type_, shape, data))
     bits = {10: "H"}.get(type_, TYPES[type_][2])
     return Tensor(type_, shape, struct.pack(f"<{len(values)}{bits}", *values))
+
+
+def unpack_bits(type_, shape, data):
+    """The bytes of elements that are bytes each."""
+    bits = PACKED_BITS.get(type_)
+    if bits is None:
+        return data
+    codes = [data[i * bits // 8] >> (i * bits % 8) & ((1 << bits) - 1)
+             for i in range(math.prod(shape))]
+    if type_ in (22, 26):
+        codes = [code - ((code >> (bits - 1)) << bits) for code in codes]
+    return bytes(code & 0xff for code in codes)
 
 
 def is_tensor(type_message):

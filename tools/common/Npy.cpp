@@ -22,11 +22,13 @@ struct TypeName {
 };
 } // namespace
 
-// U16 is not a type of the plan; its bits are a bfloat16's.
+// NumPy has no bfloat16: its bits are those of a U16, which such a file is read
+// as only where one is expected.
 static constexpr TypeName kTypeNames[] = {
-    {"<f4", DType::F32}, {"<f2", DType::F16}, {"<u2", DType::BF16},
-    {"<f8", DType::F64}, {"|i1", DType::I8},  {"|u1", DType::U8},
-    {"<i2", DType::I16}, {"<i4", DType::I32}, {"<i8", DType::I64},
+    {"<f4", DType::F32},  {"<f2", DType::F16}, {"<u2", DType::U16},
+    {"<u2", DType::BF16}, {"<f8", DType::F64}, {"|i1", DType::I8},
+    {"|u1", DType::U8},   {"<i2", DType::I16}, {"<i4", DType::I32},
+    {"<u4", DType::U32},  {"<i8", DType::I64}, {"<u8", DType::U64},
     {"|b1", DType::Bool}};
 
 namespace {

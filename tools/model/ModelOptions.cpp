@@ -199,6 +199,12 @@ static OnnxType toOnnxType(rt::DType type) {
     return OnnxType::Int64;
   case rt::DType::Bool:
     return OnnxType::Bool;
+  case rt::DType::U16:
+    return OnnxType::UInt16;
+  case rt::DType::U32:
+    return OnnxType::UInt32;
+  case rt::DType::U64:
+    return OnnxType::UInt64;
   }
   return OnnxType::Undefined;
 }

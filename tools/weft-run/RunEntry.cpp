@@ -65,11 +65,15 @@ static Result<std::vector<NamedArray>> readInputs(const EntryOptions &options,
                                                   const Entry &entry) {
   std::vector<NamedArray> inputs;
   for (const auto &[name, path] : options.inputs) {
-    if (!findBuffer(entry, BufferKind::Input, name))
+    const Buffer *buffer = findBuffer(entry, BufferKind::Input, name);
+    if (!buffer)
       return noSuchTensor(entry, BufferKind::Input, name);
     Result<NpyArray> array = readNpy(path);
     if (!array)
       return array.getStatus();
+    // One type of file for both.
+    if (buffer->dtype == DType::U16 && array->dtype == DType::BF16)
+      array->dtype = DType::U16;
     inputs.push_back({name, array.take()});
   }
   for (const auto &[name, path] : options.outputs)

@@ -277,6 +277,10 @@ bool GraphImporter::importNode(const OnnxNode &node, Scope &scope) {
   }
   if (node.domain.empty() && node.op == "If")
     return importIf(node, scope);
+  if (node.domain.empty() && node.op == "Loop")
+    return importLoop(node, scope);
+  if (node.domain.empty() && node.op == "Scan")
+    return importScan(node, scope);
   return importOperator(node, scope);
 }
 
@@ -337,12 +341,19 @@ GraphImporter::importBranch(const OnnxNode &node, StringRef name,
          "the attributes then_branch and else_branch");
     return std::nullopt;
   }
-  const OnnxGraph &graph = *attribute->graphs.front();
+  return importBody(node, *attribute->graphs.front(), {}, scope);
+}
+
+std::optional<SmallVector<Value>>
+GraphImporter::importBody(const OnnxNode &node, const OnnxGraph &graph,
+                          ArrayRef<Value> arguments, Scope &scope) {
   Scope inner;
   inner.parent = &scope;
   inner.attributes = scope.attributes;
   inner.opsets = scope.opsets;
   addInitializers(graph, inner);
+  for (auto [input, argument] : llvm::zip(graph.inputs, arguments))
+    inner.values[input.name] = argument;
   if (!importNodes(graph.nodes, inner))
     return std::nullopt;
   SmallVector<Value> results;
@@ -353,12 +364,14 @@ GraphImporter::importBranch(const OnnxNode &node, StringRef name,
       return std::nullopt;
     results.push_back(value);
   }
-  if (results.size() < node.outputs.size()) {
-    fail("a branch with " + Twine(results.size()) + " outputs",
-         Twine(node.outputs.size()));
-    return std::nullopt;
-  }
   return results;
+}
+
+bool GraphImporter::hasOutputs(const OnnxNode &node, size_t count) {
+  if (count >= node.outputs.size())
+    return true;
+  fail("a graph with " + Twine(count) + " outputs", Twine(node.outputs.size()));
+  return false;
 }
 
 bool GraphImporter::importIf(const OnnxNode &node, Scope &scope) {
@@ -376,7 +389,8 @@ bool GraphImporter::importIf(const OnnxNode &node, Scope &scope) {
   if (auto numbers = symbolic.getNumbers(condition)) {
     auto results = importBranch(
         node, numbers->front() ? "then_branch" : "else_branch", scope);
-    return results && bind(node, *results, scope);
+    return results && hasOutputs(node, results->size()) &&
+           bind(node, *results, scope);
   }
   Location loc = builder.getUnknownLoc();
   std::array<std::unique_ptr<Block>, 2> blocks;
@@ -387,7 +401,7 @@ bool GraphImporter::importIf(const OnnxNode &node, Scope &scope) {
     blocks[i] = std::make_unique<Block>();
     builder.setInsertionPointToEnd(blocks[i].get());
     auto branch = importBranch(node, name, scope);
-    if (!branch)
+    if (!branch || !hasOutputs(node, branch->size()))
       return false;
     results[i] = *branch;
     onnx::YieldOp::create(builder, loc, results[i]);
@@ -395,7 +409,7 @@ bool GraphImporter::importIf(const OnnxNode &node, Scope &scope) {
   if (ValueRange(results[0]).getTypes() != ValueRange(results[1]).getTypes()) {
     fail("branches whose results have different shapes",
          "equal ones where the condition is not known",
-         "give the value of the condition with --constant, one plan for each");
+         adviseConstants(condition));
     return false;
   }
   auto branch = onnx::IfOp::create(
@@ -434,20 +448,16 @@ Value GraphImporter::importTensor(const OnnxTensor &tensor, StringRef name) {
   if (!data)
     return {};
   uint64_t elements = *countElements(tensor.shape);
-  std::optional<ElementType> type = toElementType(tensor.type);
-  // Types that weights cannot have are few and far between.
-  constexpr uint64_t maxLiteral = 1 << 20;
-  if (isSmall(tensor.type, tensor.shape, elements) ||
-      (!type && elements <= maxLiteral))
+  if (isSmall(tensor.type, tensor.shape, elements))
     return makeConstant(weft::makeConstant(builder.getContext(), tensor.type,
                                            tensor.shape, data->bytes));
-  if (!type) {
-    fail("a tensor of " + Twine(elements) + " elements of " +
-             getName(tensor.type),
-         "at most " + Twine(maxLiteral) + " of that type");
-    return {};
-  }
-  std::string unique = weights.add(name, *type, tensor.shape, std::move(*data));
+  // Its values have been read, so that the type is one of numbers.
+  ElementType type = *toElementType(tensor.type);
+  auto byteCount = static_cast<int64_t>(data->bytes.size());
+  bool isPacked = getBitWidth(tensor.type) < 8;
+  std::string unique = weights.add(
+      name, type, isPacked ? ArrayRef(byteCount) : ArrayRef(tensor.shape),
+      std::move(*data));
   return onnx::InitializerOp::create(
       builder, NameLoc::get(builder.getStringAttr(unique)),
       RankedTensorType::get(tensor.shape,

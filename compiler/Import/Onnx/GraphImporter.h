@@ -58,8 +58,23 @@ private:
   bool importCall(const OnnxNode &node, const OnnxFunction &function,
                   Scope &scope);
   bool importIf(const OnnxNode &node, Scope &scope);
+  bool importLoop(const OnnxNode &node, Scope &scope);
+  bool importScan(const OnnxNode &node, Scope &scope);
   std::optional<llvm::SmallVector<mlir::Value>>
   importBranch(const OnnxNode &node, llvm::StringRef name, Scope &scope);
+  /// The outputs of a graph of `node` whose inputs have the values `arguments`.
+  std::optional<llvm::SmallVector<mlir::Value>>
+  importBody(const OnnxNode &node, const OnnxGraph &graph,
+             llvm::ArrayRef<mlir::Value> arguments, Scope &scope);
+  /// Whether a graph of a node has enough of them; else an error.
+  bool hasOutputs(const OnnxNode &node, size_t count);
+  /// The graph `body` of a node, of which one more copy is to be made; null
+  /// after an error.
+  const OnnxGraph *takeBody(const OnnxNode &node);
+  /// The element `index` of a dimension, and all of them joined to one.
+  mlir::Value takeElement(mlir::Value list, int64_t index, int64_t axis);
+  mlir::Value joinElements(llvm::ArrayRef<mlir::Value> elements, int64_t axis);
+  mlir::Value makeNumbers(llvm::ArrayRef<int64_t> numbers, bool isScalar);
   void addInitializers(const OnnxGraph &graph, Scope &scope);
   mlir::Value lookup(llvm::StringRef name, const Scope &scope);
   bool bind(const OnnxNode &node, llvm::ArrayRef<mlir::Value> results,
@@ -82,6 +97,8 @@ private:
   /// The results; empty after an error.
   llvm::SmallVector<mlir::Value> makeOperator(OperatorNode node);
   void reportInference(const onnx::TypeInference &inference);
+  /// Says to give the inputs that values depend on; empty if there are none.
+  std::string adviseConstants(llvm::ArrayRef<mlir::Value> values);
   void fail(const llvm::Twine &found, const llvm::Twine &expected,
             const llvm::Twine &advice = "");
 
@@ -95,7 +112,8 @@ private:
   mlir::OpBuilder builder;
   onnx::SymbolicValues symbolic;
   SymbolEqualities equalities;
-  std::string where; ///< The node that is being imported.
+  std::string where;      ///< The node that is being imported.
+  size_t copiedNodes = 0; ///< Of bodies of loops.
   mlir::Block *entry = nullptr;
   llvm::SmallVector<std::string> inputNames;
 };

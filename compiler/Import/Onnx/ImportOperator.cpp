@@ -15,17 +15,36 @@ using namespace weft;
 
 static constexpr llvm::StringLiteral microsoft = "com.microsoft";
 
+/// Operators of com.microsoft that have operations, whose results have not been
+/// compared with those of another implementation: files with them are refused.
+static constexpr llvm::StringLiteral unchecked[] = {"Attention",
+                                                    "DynamicQuantizeMatMul",
+                                                    "EmbedLayerNormalization",
+                                                    "GatherBlockQuantized",
+                                                    "GroupQueryAttention",
+                                                    "MatMulBnb4",
+                                                    "MatMulIntegerToFloat",
+                                                    "MatMulNBits",
+                                                    "MoE",
+                                                    "MultiHeadAttention",
+                                                    "PackedMultiHeadAttention",
+                                                    "QMoE"};
+
 /// The name of the operation in the dialect, without `onnx.`.
 std::optional<std::string>
 GraphImporter::findOperator(const OnnxNode &node) const {
   auto isKnown = [&](const std::string &name) {
+    StringRef own = name;
+    if (own.consume_front("microsoft.") && llvm::is_contained(unchecked, own))
+      return false;
     return RegisteredOperationName::lookup("onnx." + name, builder.getContext())
         .has_value();
   };
   std::string own = ("microsoft." + node.op).str();
   if (node.domain.empty()) {
-    if (node.op == "Scatter")
-      return "Scatter";
+    // Names that have gone.
+    if (node.op == "Scatter" || node.op == "Upsample")
+      return node.op.str();
     if (isKnown(node.op.str()))
       return node.op.str();
     // Some writers leave the domain out.
@@ -41,7 +60,8 @@ GraphImporter::findOperator(const OnnxNode &node) const {
 void GraphImporter::collectUncovered(ArrayRef<OnnxNode> nodes) {
   for (const OnnxNode &node : nodes) {
     bool isStructure =
-        node.domain.empty() && (node.op == "Constant" || node.op == "If");
+        node.domain.empty() &&
+        llvm::is_contained({"Constant", "If", "Loop", "Scan"}, node.op);
     // The generic operations of the dialect are no operators.
     bool isReserved =
         node.domain.empty() && (node.op == "Initializer" || node.op == "Yield");
@@ -277,9 +297,9 @@ SmallVector<Value> GraphImporter::makeOperator(OperatorNode node) {
   return llvm::to_vector_of<Value>(op->getResults());
 }
 
-void GraphImporter::reportInference(const onnx::TypeInference &inference) {
+std::string GraphImporter::adviseConstants(ArrayRef<Value> values) {
   llvm::SetVector<Value> sources;
-  sources.insert_range(inference.getNeeded());
+  sources.insert_range(values);
   SmallVector<std::string> inputs;
   for (size_t i = 0; i < sources.size(); ++i) {
     if (auto argument = dyn_cast<BlockArgument>(sources[i])) {
@@ -289,13 +309,17 @@ void GraphImporter::reportInference(const onnx::TypeInference &inference) {
       sources.insert_range(sources[i].getDefiningOp()->getOperands());
     }
   }
+  if (inputs.empty())
+    return "";
+  return "give the values of " + llvm::join(inputs, ", ") +
+         " with --constant NAME=FILE.npy";
+}
+
+void GraphImporter::reportInference(const onnx::TypeInference &inference) {
   auto [found, expected] = inference.getMessage().split(", expected ");
   if (!expected.empty() && found.consume_front("found "))
     return fail(found, expected);
-  std::string advice;
-  if (!inputs.empty())
-    advice = "give the values of " + llvm::join(inputs, ", ") +
-             " with --constant NAME=FILE.npy";
   report.unreadable(where, llvm::createStringError(inference.getMessage()),
-                    "shapes that are known when the model is compiled", advice);
+                    "shapes that are known when the model is compiled",
+                    adviseConstants(inference.getNeeded()));
 }

@@ -98,6 +98,15 @@ std::optional<ElementType> weft::toElementType(OnnxType type) {
     return ElementType::I64;
   case OnnxType::UInt64:
     return ElementType::U64;
+  case OnnxType::Float8E4M3FNUZ:
+  case OnnxType::Float8E5M2FNUZ:
+  case OnnxType::Float8E8M0:
+  case OnnxType::Int4:
+  case OnnxType::UInt4:
+  case OnnxType::Float4E2M1:
+  case OnnxType::Int2:
+  case OnnxType::UInt2:
+    return ElementType::U8;
   default:
     return std::nullopt;
   }

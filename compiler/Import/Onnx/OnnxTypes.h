@@ -15,7 +15,8 @@ namespace weft {
 /// complex numbers).
 mlir::Type toMlirType(OnnxType type, mlir::MLIRContext *context);
 
-/// The type as one of stored weights; nothing if they cannot have it.
+/// The type as one of stored weights: bytes for what weights do not know, with
+/// elements of less than 8 bits packed. Nothing for what has no type here.
 std::optional<ElementType> toElementType(OnnxType type);
 
 /// A constant of values as they are stored: little-endian, elements of less

@@ -118,6 +118,56 @@ static Value flattenSoftmax(OperatorNode &node,
   return builder.makeOperator(reshape);
 }
 
+/// Before version 11 scales were the second input (in Upsample before version 9
+/// an attribute), places were those of the input times the scale, and the
+/// nearest element was the one before.
+static void upgradeResize(OperatorNode &node, const OperatorBuilder &builder) {
+  Value scales = node.getInput(1);
+  if (auto list = dyn_cast_if_present<DenseF32ArrayAttr>(node.take("scales"))) {
+    auto type = RankedTensorType::get({int64_t(list.size())},
+                                      Float32Type::get(builder.context));
+    scales =
+        builder.makeConstant(DenseElementsAttr::get(type, list.asArrayRef()));
+  }
+  node.name = "Resize";
+  node.setInput(1, {});
+  node.setInput(2, scales);
+  Builder b(builder.context);
+  node.set("coordinate_transformation_mode", b.getStringAttr("asymmetric"));
+  node.set("nearest_mode", b.getStringAttr("floor"));
+  if (auto mode = dyn_cast_if_present<StringAttr>(node.find("mode")))
+    if (mode == "bilinear")
+      node.set("mode", b.getStringAttr("linear"));
+}
+
+/// Before version 21 there was one scale and one bias for a group: each is
+/// repeated for the channels of its group.
+static llvm::Error repeatGroups(OperatorNode &node,
+                                const OperatorBuilder &builder) {
+  auto type = cast<RankedTensorType>(node.inputs.front().getType());
+  auto groups = dyn_cast_if_present<IntegerAttr>(node.find("num_groups"));
+  int64_t channels = type.getRank() > 1 ? type.getDimSize(1) : 0;
+  if (!groups || groups.getInt() < 1 || channels <= 0 ||
+      channels % groups.getInt() != 0)
+    return llvm::createStringError(
+        "GroupNormalization before version 21 whose number of channels is not "
+        "known or no multiple of num_groups");
+  Value inGroup = builder.makeConstant(
+      makeList(builder.context, {groups.getInt(), channels / groups.getInt()}));
+  Value all = builder.makeConstant(makeList(builder.context, {channels}));
+  Value axes = builder.makeConstant(makeList(builder.context, {1}));
+  for (unsigned input : {1u, 2u}) {
+    Value list = node.getInput(input);
+    for (auto [name, operand] :
+         {std::pair("Unsqueeze", axes), std::pair("Expand", inGroup),
+          std::pair("Reshape", all)})
+      if (list)
+        list = builder.makeOperator({name, 21, {list, operand}, {}, 1});
+    node.setInput(input, list);
+  }
+  return llvm::Error::success();
+}
+
 static llvm::Error upgrade(OperatorNode &node, const OperatorBuilder &builder,
                            Value &replacement) {
   StringRef name = node.name;
@@ -151,11 +201,10 @@ static llvm::Error upgrade(OperatorNode &node, const OperatorBuilder &builder,
     node.name = "ScatterElements";
   } else if (name == "BatchNormalization") {
     node.take("spatial");
-  } else if (version < 10 && name == "Resize") {
-    return llvm::createStringError("Resize before version 11");
+  } else if ((version < 11 && name == "Resize") || name == "Upsample") {
+    upgradeResize(node, builder);
   } else if (version < 21 && name == "GroupNormalization") {
-    return llvm::createStringError(
-        "GroupNormalization before version 21, with scales of groups");
+    return repeatGroups(node, builder);
   } else if (name == "microsoft.TransposeMatMul") {
     node.name = "microsoft.FusedMatMul";
   }

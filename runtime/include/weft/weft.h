@@ -84,7 +84,10 @@ typedef enum weft_dtype WEFT_FIXED_TYPE {
   WEFT_I16 = 7,
   WEFT_I32 = 8,
   WEFT_I64 = 9,
-  WEFT_BOOL = 10
+  WEFT_BOOL = 10,
+  WEFT_U16 = 11,
+  WEFT_U32 = 12,
+  WEFT_U64 = 13
 } weft_dtype;
 
 /** Most dimensions of a tensor. */

@@ -63,6 +63,15 @@ template <> struct DTypeOf<int32_t> {
 template <> struct DTypeOf<int64_t> {
   static constexpr weft_dtype value = WEFT_I64;
 };
+template <> struct DTypeOf<uint16_t> {
+  static constexpr weft_dtype value = WEFT_U16;
+};
+template <> struct DTypeOf<uint32_t> {
+  static constexpr weft_dtype value = WEFT_U32;
+};
+template <> struct DTypeOf<uint64_t> {
+  static constexpr weft_dtype value = WEFT_U64;
+};
 template <> struct DTypeOf<bool> {
   static constexpr weft_dtype value = WEFT_BOOL;
 };

@@ -59,9 +59,9 @@ func.func @weights(%x: tensor<2x4xf32> {weft.name = "x"}) -> (tensor<2x4xf32> {w
 
 // -----
 
-func.func @form(%x: tensor<1x1x2x2xf32> {weft.name = "x"}) -> (tensor<1x1x4x4xf32> {weft.name = "y"}) {
-  %0 = onnx.Constant dense<[1, 1, 4, 4]> : tensor<4xi64>
+func.func @form(%x: tensor<1x4xf32> {weft.name = "x"}) -> (tensor<1x4xf32> {weft.name = "y"}) {
+  %0 = onnx.Constant dense<true> : tensor<i1>
   // expected-error@+1 {{cannot be computed in this form yet}}
-  %1 = onnx.Resize(%x, none, none, %0) : (tensor<1x1x2x2xf32>, none, none, tensor<4xi64>) -> tensor<1x1x4x4xf32>
-  return %1 : tensor<1x1x4x4xf32>
+  %1:2 = onnx.Dropout(%x, none, %0) : (tensor<1x4xf32>, none, tensor<i1>) -> (tensor<1x4xf32>, tensor<1x4xi1>)
+  return %1#0 : tensor<1x4xf32>
 }

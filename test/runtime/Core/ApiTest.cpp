@@ -79,6 +79,8 @@ TEST_F(ApiTest, StatusCodesAreThoseOfTheRuntime) {
   EXPECT_EQ(WEFT_BF16, int(DType::BF16));
   EXPECT_EQ(WEFT_I32, int(DType::I32));
   EXPECT_EQ(WEFT_BOOL, int(DType::Bool));
+  EXPECT_EQ(WEFT_U16, int(DType::U16));
+  EXPECT_EQ(WEFT_U64, int(DType::U64));
 }
 
 TEST_F(ApiTest, RunsAPlanFromAFile) {

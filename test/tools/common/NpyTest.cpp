@@ -63,9 +63,9 @@ TEST(NpyTest, ReadsOtherVersionsAndSpellings) {
 }
 
 TEST(NpyTest, RoundTripsEveryType) {
-  for (DType dtype :
-       {DType::F32, DType::F16, DType::BF16, DType::F64, DType::I8, DType::U8,
-        DType::I16, DType::I32, DType::I64, DType::Bool}) {
+  for (DType dtype : {DType::F32, DType::F16, DType::BF16, DType::F64,
+                      DType::I8, DType::U8, DType::I16, DType::I32, DType::I64,
+                      DType::Bool, DType::U32, DType::U64}) {
     std::vector<int64_t> shape = {2, 3};
     std::vector<std::byte> data(6 * rt::getByteSize(dtype));
     for (size_t i = 0; i < data.size(); ++i)
