@@ -255,7 +255,8 @@ TEST_F(ImportOnnx, ErrorsSayWhatIsWrong) {
          "found the sizes 3 and 2, expected equal ones");
   refuse(single(node("If", {"x"}, {"y"})), "expected one BOOL");
   refuse(single(node("Constant", {}, {"y"})), "found no value of numbers");
-  refuse(single(node("NonZero", {"x"}, {"y"})), "depends on values of an input");
+  refuse(single(node("NonZero", {"x"}, {"y"})),
+         "depends on values of an input");
   refuse(single(node("Initializer", {}, {"y"})), "operator Initializer");
   refuse(model({opset(18)}, graph({}, {value("s", 8, {"2"})}, {})),
          "found a tensor of STRING");
