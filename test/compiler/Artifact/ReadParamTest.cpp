@@ -163,7 +163,7 @@ TEST_F(ReadParamTest, PanelsOfPairs) {
 TEST_F(ReadParamTest, PairsOfRows) {
   // Two heads of 16 rows, 12 of which are rotated by halves: 0, 6, 1, 7, ...,
   // 5, 11, then 12 to 15.
-  const int64_t columns = 16;
+  const int64_t columns = 128;
   auto layout = CoreMatrixLayoutAttr::get(&context);
   for (bool isMapped : {false, true}) {
     NumberedSource source(isMapped);
@@ -179,9 +179,8 @@ TEST_F(ReadParamTest, PairsOfRows) {
         int64_t inHead = n % 16;
         int64_t row =
             n - inHead + (inHead < 12 ? inHead / 2 + inHead % 2 * 6 : inHead);
-        int64_t lane = n % 8 * 4 + k % 8 / 2;
-        int64_t element = k % 16 / 8 * 4 + n % 16 / 8 * 2 + k % 2;
-        int64_t at = (n / 16 * 32 + lane) * 8 + element;
+        int64_t matrix = n % 16 / 8 * 16 + k / 8;
+        int64_t at = (n / 16 * 32 + matrix) * 64 + n % 8 * 8 + k % 8;
         EXPECT_EQ(elements[at], row * columns + k)
             << "row " << n << ", column " << k;
       }
