@@ -62,9 +62,11 @@ weft::rt::reportMemory(const Plan &plan, std::span<const SymbolValue> symbols,
   }
   uint64_t scratch = 0;
   for (const Kernel &kernel : plan.kernels) {
-    scratch = std::max(scratch, kernel.scratchBytes);
-    for (const Code &code : kernel.code)
+    for (const Code &code : kernel.code) {
       report.code += code.bytes.size();
+      if (code.kind == Code::Kind::Elf)
+        scratch = std::max(scratch, kernel.scratchBytes);
+    }
   }
   report.scratchBytes = scratch * workers;
   uint64_t entryBound = 0;

@@ -33,7 +33,7 @@ struct MemoryReport {
 
   uint64_t stateBytes = 0;     ///< Sum of `states`.
   uint64_t workspaceBytes = 0; ///< Largest of the entries: they share it.
-  uint64_t scratchBytes = 0;   ///< Of all worker threads.
+  uint64_t scratchBytes = 0;   ///< Of all worker threads; none on a GPU.
   uint64_t callerBytes = 0;    ///< Inputs and outputs of the largest entry.
   uint64_t total = 0;          ///< Of a session, with weights and caller.
   /// The total if every entry needed no more than its lower bound.

@@ -8,7 +8,9 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,12 +51,20 @@ struct ResolvedSizes {
 rt::Result<ResolvedSizes> resolveSizes(const rt::Plan &plan, const Sizes &sizes,
                                        int64_t defaultTokens);
 
-void printMemory(const rt::MemoryReport &report,
-                 std::span<const rt::SymbolValue> symbols, unsigned threads,
-                 uint64_t availableBytes, std::ostream &out);
+/// What a report on memory is about.
+struct MemoryQuestion {
+  std::span<const rt::SymbolValue> symbols;
+  unsigned threads = 1;
+  std::string target; ///< Of the plan.
+  /// Bytes that the machine can give to a session; nothing if that is not known
+  /// or the session's memory is that of a GPU.
+  std::optional<uint64_t> available;
+};
+
+void printMemory(const rt::MemoryReport &report, const MemoryQuestion &question,
+                 std::ostream &out);
 nlohmann::ordered_json toJson(const rt::MemoryReport &report,
-                              std::span<const rt::SymbolValue> symbols,
-                              unsigned threads, uint64_t availableBytes);
+                              const MemoryQuestion &question);
 
 /// All launches of one kernel in one entry.
 struct KernelUse {

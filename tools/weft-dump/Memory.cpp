@@ -24,24 +24,26 @@ std::string listSymbols(std::span<const SymbolValue> symbols) {
 } // namespace
 
 void dump::printMemory(const MemoryReport &report,
-                       std::span<const SymbolValue> symbols, unsigned threads,
-                       uint64_t availableBytes, std::ostream &out) {
-  out << "Memory for " << listSymbols(symbols) << "\n\n";
+                       const MemoryQuestion &question, std::ostream &out) {
+  bool onGpu = question.target != "cpu";
+  out << "Memory for " << listSymbols(question.symbols) << "\n\n";
   using Align = tools::Table::Align;
   tools::Table table({{"part"}, {"size", Align::Right}, {"what it is"}});
   auto add = [&](const char *part, uint64_t bytes, const std::string &what) {
     table.addRow({part, formatBytes(bytes), what});
   };
-  add("weights", report.weights, "constants, mapped from the file on a CPU");
+  add("weights", report.weights,
+      onGpu ? "constants" : "constants, mapped from the file");
   add("code", report.code, "machine code of all targets");
   add("state", report.stateBytes,
       std::to_string(report.states.size()) +
           " tensors that live as long as a session (KV cache)");
   add("workspace", report.workspaceBytes,
       "temporary buffers; entries share it");
-  add("scratch", report.scratchBytes,
-      "of " + std::to_string(threads) +
-          (threads == 1 ? " thread" : " threads"));
+  if (!onGpu)
+    add("scratch", report.scratchBytes,
+        "of " + std::to_string(question.threads) +
+            (question.threads == 1 ? " thread" : " threads"));
   add("caller", report.callerBytes, "inputs and outputs of the largest entry");
   add("total", report.total, "");
   add("lower bound", report.lowerBound, "the total with a perfect workspace");
@@ -59,23 +61,24 @@ void dump::printMemory(const MemoryReport &report,
                     formatBytes(entry.outputs)});
   entries.print(out);
 
-  if (availableBytes == 0)
-    return;
-  bool fits = report.total <= availableBytes;
-  out << '\n'
-      << (fits ? "fits: " : "does not fit: ") << formatBytes(report.total)
-      << " of " << formatBytes(availableBytes)
-      << " that this machine has available\n";
+  if (onGpu)
+    out << "\nneeds " << formatBytes(report.total) << " of a GPU ("
+        << question.target << "); nvidia-smi says how much it has free\n";
+  if (question.available)
+    out << '\n'
+        << (report.total <= *question.available ? "fits: " : "does not fit: ")
+        << formatBytes(report.total) << " of "
+        << formatBytes(*question.available)
+        << " that this machine has available\n";
 }
 
-Json dump::toJson(const MemoryReport &report,
-                  std::span<const SymbolValue> symbols, unsigned threads,
-                  uint64_t availableBytes) {
+Json dump::toJson(const MemoryReport &report, const MemoryQuestion &question) {
   Json json;
+  json["target"] = question.target;
   json["symbols"] = Json::object();
-  for (const SymbolValue &symbol : symbols)
+  for (const SymbolValue &symbol : question.symbols)
     json["symbols"][std::string(symbol.name)] = symbol.value;
-  json["threads"] = threads;
+  json["threads"] = question.threads;
   json["weights"] = report.weights;
   json["code"] = report.code;
   json["state"] = report.stateBytes;
@@ -84,8 +87,12 @@ Json dump::toJson(const MemoryReport &report,
   json["caller"] = report.callerBytes;
   json["total"] = report.total;
   json["lower_bound"] = report.lowerBound;
-  json["available"] = availableBytes;
-  json["fits"] = report.total <= availableBytes;
+  json["available"] = nullptr;
+  json["fits"] = nullptr;
+  if (question.available) {
+    json["available"] = *question.available;
+    json["fits"] = report.total <= *question.available;
+  }
   json["states"] = Json::array();
   for (const MemoryReport::NamedSize &state : report.states)
     json["states"].push_back({{"name", state.name}, {"size", state.bytes}});

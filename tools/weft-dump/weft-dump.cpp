@@ -114,16 +114,20 @@ Status printMemory(const Plan &plan, const Options &options) {
       dump::resolveSizes(plan, options.sizes, 512);
   if (!sizes)
     return sizes.getStatus();
-  unsigned threads = options.threads ? options.threads : getUsableCoreCount();
-  Result<MemoryReport> report = reportMemory(plan, sizes->symbols, threads);
+  dump::MemoryQuestion question;
+  question.symbols = sizes->symbols;
+  question.threads = options.threads ? options.threads : getUsableCoreCount();
+  question.target = plan.target;
+  if (uint64_t bytes = getAvailableMemory(); bytes != 0 && plan.target == "cpu")
+    question.available = bytes;
+  Result<MemoryReport> report =
+      reportMemory(plan, sizes->symbols, question.threads);
   if (!report)
     return report.getStatus();
   if (options.json)
-    printJson(
-        dump::toJson(*report, sizes->symbols, threads, getAvailableMemory()));
+    printJson(dump::toJson(*report, question));
   else
-    dump::printMemory(*report, sizes->symbols, threads, getAvailableMemory(),
-                      std::cout);
+    dump::printMemory(*report, question, std::cout);
   return Status::ok();
 }
 

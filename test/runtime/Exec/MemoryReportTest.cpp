@@ -31,6 +31,17 @@ TEST(MemoryReport, CountsEachPartOfThePlan) {
   EXPECT_EQ(report->total - report->lowerBound, 64u);
 }
 
+TEST(MemoryReport, KernelsOfAGpuTakeNoScratchMemory) {
+  Plan plan = toy::makePlan();
+  for (Kernel &kernel : plan.kernels)
+    for (Code &code : kernel.code)
+      code.kind = Code::Kind::Cubin;
+  std::vector<SymbolValue> symbols = {{"rows", 100}, {"tokens", 5}};
+  Result<MemoryReport> report = reportMemory(plan, symbols, 3);
+  ASSERT_OK(report.getStatus());
+  EXPECT_EQ(report->scratchBytes, 0u);
+}
+
 TEST(MemoryReport, EqualsWhatASessionAllocates) {
   for (int64_t rows : {1, 77, 4096})
     for (int64_t tokens : {1, 7, 16}) {

@@ -229,9 +229,9 @@ std::unique_ptr<Artifact> toy::makeArtifact() {
   return makeArtifact(makePlan(), {makeWeight(), makeBias()});
 }
 
-Status toy::writeFile(const std::string &path) {
+Status toy::writeFile(const std::string &path, Plan plan) {
   Result<std::unique_ptr<ArtifactWriter>> writer =
-      ArtifactWriter::create(path, makePlan());
+      ArtifactWriter::create(path, std::move(plan));
   if (!writer)
     return writer.getStatus();
   std::vector<float> weight = makeWeight(), bias = makeBias();

@@ -46,8 +46,9 @@ std::unique_ptr<Artifact> makeArtifact(Plan plan,
 /// The toy plan with its parameters.
 std::unique_ptr<Artifact> makeArtifact();
 
-/// Writes the toy plan as a file with the real writer.
-Status writeFile(const std::string &path);
+/// Writes the toy plan, or one with its parameters, as a file with the real
+/// writer.
+Status writeFile(const std::string &path, Plan plan = makePlan());
 
 } // namespace weft::rt::toy
 

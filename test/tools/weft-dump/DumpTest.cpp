@@ -90,6 +90,21 @@ TEST_F(DumpTest, MemoryAnswersForGivenSizes) {
   EXPECT_EQ(report["symbols"]["tokens"], 16);
 }
 
+TEST_F(DumpTest, MemoryOfAGpuIsNotComparedWithThatOfThisMachine) {
+  rt::Plan plan = rt::toy::makePlan();
+  plan.target = "cuda:sm_90a";
+  rt::Status status = rt::toy::writeFile(path, std::move(plan));
+  ASSERT_TRUE(status.isOk()) << status.getMessage();
+  std::string text = runOk(path + " --memory --tokens 5 --symbol rows=100");
+  EXPECT_THAT(text,
+              ContainsRegex("needs .* of a GPU .cuda:sm_90a.; nvidia-smi"));
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("fit")), Not(HasSubstr("scratch"))));
+  json report = json::parse(
+      runOk(path + " --memory --json --tokens 5 --symbol rows=100"));
+  EXPECT_TRUE(report["fits"].is_null());
+  EXPECT_TRUE(report["available"].is_null());
+}
+
 TEST_F(DumpTest, KernelsHaveTheirWork) {
   json kernels = json::parse(
       runOk(path + " --kernels --json --tokens 4 --symbol rows=100"));
