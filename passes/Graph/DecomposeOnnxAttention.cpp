@@ -88,6 +88,30 @@ getRows(OnnxEmitter &e, onnx::MicrosoftGroupQueryAttentionOp op, Value length) {
   return rows;
 }
 
+/// The position of each new row, [batch, length]. Of the positions that are
+/// given a first prompt takes the first one only and counts on.
+static Value getPositions(OnnxEmitter &e,
+                          onnx::MicrosoftGroupQueryAttentionOp op,
+                          const GroupRows &rows, Value length) {
+  Type i64 = e.builder.getI64Type();
+  Value places = e.unsqueeze(e.countTo(length), 0);
+  Value full = e.concat({e.sizeOf(op.getQuery(), 0), length}, 0);
+  if (Value given = op.getPositionIds()) {
+    given = e.cast(given, i64);
+    Value first = e.make(
+        "Slice", {e.reshape(given, {-1}), e.list(0), e.list(1), e.list(0)});
+    Value counted = e.make("Expand", {e.make("Add", {places, first}), full});
+    if (!rows.past)
+      return counted;
+    Value total = e.cast(e.reshape(op.getTotalSequenceLength(), {-1}), i64);
+    Value isPrompt = e.make("Equal", {total, length});
+    return e.make("Where", {isPrompt, counted, given});
+  }
+  if (rows.past)
+    return e.make("Add", {places, e.unsqueeze(rows.past, 1)});
+  return e.make("Expand", {places, full});
+}
+
 /// The cache with the new rows at their places.
 static Value updateCache(OnnxEmitter &e, Value past, Value rows,
                          const Polynomial &rowCount, Value present,
@@ -174,17 +198,7 @@ static OnnxResults decompose(OnnxEmitter &e,
       *tensor =
           e.make("RMSNormalization", {*tensor, weight}, {{"epsilon", epsilon}});
   if (op.getDoRotary()) {
-    Value positions = op.getPositionIds();
-    if (!positions) {
-      positions = e.unsqueeze(e.countTo(length), 0);
-      Value first = rows.past ? e.unsqueeze(rows.past, 1) : Value();
-      if (first)
-        positions = e.make("Add", {positions, first});
-      else
-        positions = e.make(
-            "Expand",
-            {positions, e.concat({e.sizeOf(op.getQuery(), 0), e.list(1)}, 0)});
-    }
+    Value positions = getPositions(e, op, rows, length);
     auto half = shapeOf(op.getCosCache())[1].getConstant();
     if (!half)
       return {};
@@ -406,12 +420,28 @@ static OnnxResults decompose(OnnxEmitter &e, onnx::MicrosoftAttentionOp op) {
 // PackedMultiHeadAttention
 //===----------------------------------------------------------------------===//
 
+/// What `bias`, [batch or 1, heads or 1, most, most], has for each pair of
+/// tokens, [1, heads or 1, tokens, tokens]. Places are those in the sequence.
+static Value pickPairs(OnnxEmitter &e, Value bias, Value sequence,
+                       Value places) {
+  Value count = e.sizeOf(places, 0);
+  Value pairs = e.concat({count, count, e.list(1)}, 0);
+  auto spread = [&](Value numbers, ArrayRef<int64_t> axes) {
+    return e.make("Expand", {e.unsqueeze(numbers, axes), pairs});
+  };
+  if (shapeOf(bias)[0] == Polynomial(1))
+    sequence = e.make("Sub", {sequence, sequence});
+  Value at = e.concat({spread(sequence, {1, 2}), spread(places, {1, 2}),
+                       spread(places, {0, 2})},
+                      2);
+  Value picked = e.make("GatherND", {e.transpose(bias, {0, 2, 3, 1}), at});
+  return e.unsqueeze(e.transpose(picked, {2, 0, 1}), 0);
+}
+
 /// The tokens of all sequences are rows of one batch, and see those of their
 /// own sequence.
 static OnnxResults decompose(OnnxEmitter &e,
                              onnx::MicrosoftPackedMultiHeadAttentionOp op) {
-  if (op.getAttentionBias())
-    return {};
   int64_t heads = op.getNumHeads();
   Value query = op.getQuery(), key = op.getKey(), value = op.getValue();
   auto valueWidth = shapeOf(op.getResult())[1].getConstant(),
@@ -443,12 +473,19 @@ static OnnxResults decompose(OnnxEmitter &e,
   Value ends =
       e.make("Slice", {sums, e.list(1),
                        e.list(std::numeric_limits<int64_t>::max()), e.list(0)});
-  Value tokens = e.unsqueeze(e.countTo(e.sizeOf(query, 0)), 1);
-  Value isBehind = e.make("LessOrEqual", {ends, tokens});
+  Value tokens = e.countTo(e.sizeOf(query, 0));
+  Value isBehind = e.make("LessOrEqual", {ends, e.unsqueeze(tokens, 1)});
   Value sequence = e.make("ReduceSum", {e.cast(isBehind, i64), e.list(1)},
                           {{"keepdims", e.attribute(0)}});
   parts.mask =
       e.make("Equal", {e.unsqueeze(sequence, 1), e.unsqueeze(sequence, 0)});
+  if (op.getAttentionBias()) {
+    Value places = e.make("Sub", {tokens, e.make("Gather", {sums, sequence})});
+    Value bias = pickPairs(e, op.getAttentionBias(), sequence, places);
+    double lowest = -std::numeric_limits<double>::infinity();
+    parts.mask =
+        e.make("Where", {parts.mask, bias, e.number(elementOf(query), lowest)});
+  }
   Value result = attend(e, parts)[0];
   return {e.make("Squeeze", {result, e.list(0)})};
 }

@@ -82,26 +82,28 @@ static std::optional<ExpertLayer> makePacked(OnnxLowering &l,
     return std::nullopt;
   PackedWeights packed;
   packed.bits = op.getExpertWeightBits();
-  if (packed.bits != 4 && packed.bits != 8)
+  if (packed.bits != 2 && packed.bits != 4 && packed.bits != 8)
     return std::nullopt;
   packed.rowBytes = layer->inputs;
   layer->inputs *= 8 / packed.bits;
   packed.block = op.getBlockSize() > 0 ? op.getBlockSize() : layer->inputs;
   packed.rowBlocks = llvm::divideCeil(layer->inputs, packed.block);
-  Polynomial rows = shapeOf(weight)[0] * Polynomial(layer->outputs);
-  auto hasRows = [&](Value value, int64_t width) {
-    return onnx::countElements(shapeOf(value)) == rows * Polynomial(width);
+  Polynomial experts = shapeOf(weight)[0];
+  // Without blocks the zero points of an expert's outputs lie together.
+  packed.zeroRows = op.getBlockSize() > 0 ? 1 : layer->outputs;
+  auto hasWidth = [&](Value value, int64_t width) {
+    return onnx::countElements(shapeOf(value)) == experts * Polynomial(width);
   };
-  if (!hasRows(scales, packed.rowBlocks))
+  int64_t zeroBytes =
+      llvm::divideCeil(packed.zeroRows * packed.rowBlocks * packed.bits, 8);
+  if (!hasWidth(scales, layer->outputs * packed.rowBlocks) ||
+      (zeroPoints &&
+       !hasWidth(zeroPoints, layer->outputs / packed.zeroRows * zeroBytes)))
     return std::nullopt;
   packed.bytes = flatten(l, weight);
   packed.scales = flatten(l, scales);
-  if (zeroPoints) {
-    if (!hasRows(zeroPoints,
-                 llvm::divideCeil(packed.rowBlocks * packed.bits, 8)))
-      return std::nullopt;
+  if (zeroPoints)
     packed.zeroPoints = flatten(l, zeroPoints);
-  }
   int64_t outputs = layer->outputs;
   layer->read = [packed, outputs](Scalars &s, Value expert, Value row,
                                   Value column) {

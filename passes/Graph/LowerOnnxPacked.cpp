@@ -43,9 +43,13 @@ Value PackedWeights::read(Scalars &s, Value row, Value column) const {
   if (zeroPoints && isZeroNumber) {
     zero = s.convert(s.read(zeroPoints, at), f32);
   } else if (zeroPoints) {
-    int64_t zeroBytes = llvm::divideCeil(rowBlocks * bits, 8);
-    Value first = s.mul(row, s.index(zeroBytes));
-    zero = s.convert(unpack(s, zeroPoints, first, inRow, bits), f32, true);
+    int64_t zeroBytes = llvm::divideCeil(zeroRows * rowBlocks * bits, 8);
+    Value first = s.mul(divide(s, row, zeroRows), s.index(zeroBytes));
+    Value place = inRow;
+    if (zeroRows > 1)
+      place =
+          s.add(s.mul(remainder(s, row, zeroRows), s.index(rowBlocks)), inRow);
+    zero = s.convert(unpack(s, zeroPoints, first, place, bits), f32, true);
   }
   return s.mul(s.sub(x, zero), s.convert(s.read(scales, at), f32));
 }

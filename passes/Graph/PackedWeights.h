@@ -22,9 +22,11 @@ struct PackedWeights {
   int64_t rowBytes;  ///< Of elements.
   int64_t rowBlocks; ///< Scales of a row.
   int64_t block;     ///< Elements that have the same scale.
-  /// Whether zero points are numbers like scales, or packed like elements (each
-  /// row begins with a new byte).
+  /// Whether zero points are numbers like scales, or packed like elements.
   bool isZeroNumber = false;
+  /// Rows whose packed zero points lie together; the next ones begin with a new
+  /// byte.
+  int64_t zeroRows = 1;
 
   /// Element `column` of a row, as f32.
   Value read(Scalars &s, Value row, Value column) const;

@@ -15,28 +15,10 @@ using namespace weft;
 
 static constexpr llvm::StringLiteral microsoft = "com.microsoft";
 
-/// Operators of com.microsoft that have operations, whose results have not been
-/// compared with those of another implementation: files with them are refused.
-static constexpr llvm::StringLiteral unchecked[] = {"Attention",
-                                                    "DynamicQuantizeMatMul",
-                                                    "EmbedLayerNormalization",
-                                                    "GatherBlockQuantized",
-                                                    "GroupQueryAttention",
-                                                    "MatMulBnb4",
-                                                    "MatMulIntegerToFloat",
-                                                    "MatMulNBits",
-                                                    "MoE",
-                                                    "MultiHeadAttention",
-                                                    "PackedMultiHeadAttention",
-                                                    "QMoE"};
-
 /// The name of the operation in the dialect, without `onnx.`.
 std::optional<std::string>
 GraphImporter::findOperator(const OnnxNode &node) const {
   auto isKnown = [&](const std::string &name) {
-    StringRef own = name;
-    if (own.consume_front("microsoft.") && llvm::is_contained(unchecked, own))
-      return false;
     return RegisteredOperationName::lookup("onnx." + name, builder.getContext())
         .has_value();
   };

@@ -33,6 +33,35 @@ func.func @group(%q: tensor<1x2x16xf32>, %k: tensor<1x2x8xf32>, %v: tensor<1x2x8
 
 // -----
 
+// A first prompt counts on from the first position that is given.
+
+// CHECK-LABEL: func.func @positions
+//       CHECK:   %[[FIRST:.*]] = onnx.Slice
+//       CHECK:   %[[SUM:.*]] = onnx.Add(%{{.*}}, %[[FIRST]])
+//       CHECK:   %[[COUNTED:.*]] = onnx.Expand(%[[SUM]], %{{.*}})
+//       CHECK:   onnx.RotaryEmbedding(%{{.*}}, %{{.*}}, %{{.*}}, %[[COUNTED]])
+func.func @positions(%q: tensor<1x2x16xf32>, %k: tensor<1x2x8xf32>, %v: tensor<1x2x8xf32>, %l: tensor<1xi32>, %c: tensor<9x4xf32>, %s: tensor<9x4xf32>, %p: tensor<1x2xi64>) -> tensor<1x2x16xf32> {
+  %t = onnx.Constant dense<2> : tensor<i32>
+  %0:4 = onnx.microsoft.GroupQueryAttention(%q, %k, %v, none, none, %l, %t, %c, %s, %p, none, none, none, none, none, none) {do_rotary = 1 : i64, kv_num_heads = 1 : i64, num_heads = 2 : i64} : (tensor<1x2x16xf32>, tensor<1x2x8xf32>, tensor<1x2x8xf32>, none, none, tensor<1xi32>, tensor<i32>, tensor<9x4xf32>, tensor<9x4xf32>, tensor<1x2xi64>, none, none, none, none, none, none) -> (tensor<1x2x16xf32>, tensor<1x1x2x8xf32>, tensor<1x1x2x8xf32>, tensor<1x2x2x2xf32>)
+  return %0#0 : tensor<1x2x16xf32>
+}
+
+// -----
+
+// Tokens of several sequences lie behind each other; the bias is that of places in a sequence.
+
+// CHECK-LABEL: func.func @packed
+//       CHECK:   %[[SAME:.*]] = onnx.Equal
+//       CHECK:   %[[PAIRS:.*]] = onnx.GatherND
+//       CHECK:   %[[MASK:.*]] = onnx.Where(%[[SAME]], %{{.*}}, %{{.*}})
+//       CHECK:   onnx.Attention(%{{.*}}, %{{.*}}, %{{.*}}, %[[MASK]], none, none, none)
+func.func @packed(%q: tensor<5x16xf32>, %o: tensor<2x3xi32>, %c: tensor<3xi32>, %b: tensor<1x2x3x3xf32>) -> tensor<5x16xf32> {
+  %0 = onnx.microsoft.PackedMultiHeadAttention(%q, %q, %q, none, %o, %c, %b) {num_heads = 2 : i64} : (tensor<5x16xf32>, tensor<5x16xf32>, tensor<5x16xf32>, none, tensor<2x3xi32>, tensor<3xi32>, tensor<1x2x3x3xf32>) -> tensor<5x16xf32>
+  return %0 : tensor<5x16xf32>
+}
+
+// -----
+
 func.func @type(%x: tensor<3x4xf32>, %w: tensor<4x2xi8>, %s: tensor<f32>) -> tensor<3x3xf32> {
   // expected-error@+1 {{found a result of 'tensor<3x3xf32>', expected 'tensor<3x2xf32>'}}
   %0 = onnx.microsoft.DynamicQuantizeMatMul(%x, %w, %s, none, none) : (tensor<3x4xf32>, tensor<4x2xi8>, tensor<f32>, none, none) -> tensor<3x3xf32>
