@@ -156,9 +156,13 @@ static ArrayRef<int64_t> getSizes(Value value) {
 // Operators
 //===----------------------------------------------------------------------===//
 
+using BinaryFormula =
+    llvm::function_ref<Maybe(const Polynomial &, const Polynomial &)>;
+
 /// Applies an operator of two operands, or of many from the left.
 static std::optional<Elements> evaluateBroadcast(Operation *op,
-                                                 const SymbolicValues &values) {
+                                                 const SymbolicValues &values,
+                                                 BinaryFormula apply) {
   ArrayRef<int64_t> sizes = getSizes(op->getResult(0));
   Elements result;
   for (int64_t i = 0, count = ShapedType::getNumElements(sizes); i < count;
@@ -170,7 +174,7 @@ static std::optional<Elements> evaluateBroadcast(Operation *op,
         return std::nullopt;
       const Polynomial &next =
           (*elements)[broadcastIndex(i, sizes, getSizes(operand))];
-      element = number == 0 ? Maybe(next) : applyBinary(op, *element, next);
+      element = number == 0 ? Maybe(next) : apply(*element, next);
       if (!element)
         return std::nullopt;
     }
@@ -179,6 +183,68 @@ static std::optional<Elements> evaluateBroadcast(Operation *op,
     result.push_back(*element);
   }
   return result;
+}
+
+/// Ceil or Floor. A quotient that is not whole has no polynomial, but what it
+/// is rounded to has one.
+static std::optional<Elements> evaluateRound(Operation *op,
+                                             const SymbolicValues &values) {
+  Value input = op->getOperand(0);
+  if (const Elements *elements = values.get(input))
+    return *elements;
+  auto div = input.getDefiningOp<DivOp>();
+  if (!div)
+    return std::nullopt;
+  // Smaller quotients are not rounded to a whole number in 32 bits, either.
+  constexpr int64_t limit = 1 << 22;
+  unsigned width =
+      cast<RankedTensorType>(input.getType()).getElementTypeBitWidth();
+  return evaluateBroadcast(
+      div, values, [&](const Polynomial &a, const Polynomial &b) -> Maybe {
+        std::optional<int64_t> x = a.getConstant(), y = b.getConstant();
+        if (!x || !y || *y == 0 || width < 32 || std::abs(*x) >= limit ||
+            std::abs(*y) >= limit)
+          return std::nullopt;
+        return Polynomial(isa<CeilOp>(op) ? llvm::divideCeilSigned(*x, *y)
+                                          : llvm::divideFloorSigned(*x, *y));
+      });
+}
+
+/// The larger one of 0 and each element.
+static std::optional<Elements> evaluateRelu(ReluOp op,
+                                            const SymbolicValues &values) {
+  const Elements *elements = values.get(op.getInput());
+  if (!elements)
+    return std::nullopt;
+  Elements result;
+  for (const Polynomial &element : *elements) {
+    std::optional<int> sign = getSign(element);
+    if (!sign)
+      return std::nullopt;
+    result.push_back(*sign > 0 ? element : Polynomial(0));
+  }
+  return result;
+}
+
+static std::optional<Elements> evaluateCast(CastOp op,
+                                            const SymbolicValues &values) {
+  const Elements *elements = values.get(op.getInput());
+  auto type = cast<RankedTensorType>(op.getType());
+  if (!elements)
+    return std::nullopt;
+  if (type.getElementType().isInteger(1)) {
+    Elements result;
+    for (const Polynomial &element : *elements) {
+      std::optional<int> sign = getSign(element);
+      if (!sign)
+        return std::nullopt;
+      result.push_back(Polynomial(*sign != 0));
+    }
+    return result;
+  }
+  // Wrapping and rounding are not followed.
+  return type.getElementTypeBitWidth() < 16 ? std::nullopt
+                                            : std::optional(*elements);
 }
 
 static std::optional<Elements> evaluateWhere(WhereOp op,
@@ -304,16 +370,10 @@ static std::optional<Elements> evaluate(Operation *op,
       })
       .Case<IdentityOp, SqueezeOp, UnsqueezeOp, ReshapeOp, FlattenOp>(
           [&](auto) { return copy(op->getOperand(0)); })
-      .Case([&](CastOp cast) -> std::optional<Elements> {
-        // Wrapping and rounding are not followed, and a truth value is 0 or 1.
-        auto type = llvm::cast<RankedTensorType>(cast.getType());
-        if (type.getElementTypeBitWidth() < 16)
-          return std::nullopt;
-        return copy(cast.getInput());
-      })
+      .Case([&](CastOp cast) { return evaluateCast(cast, values); })
       .Case([&](CastLikeOp cast) { return copy(cast.getInput()); })
-      .Case([&](FloorOp floor) { return copy(floor.getInput()); })
-      .Case([&](CeilOp ceil) { return copy(ceil.getInput()); })
+      .Case<FloorOp, CeilOp>([&](auto) { return evaluateRound(op, values); })
+      .Case([&](ReluOp relu) { return evaluateRelu(relu, values); })
       .Case([&](NegOp neg) -> std::optional<Elements> {
         auto elements = copy(neg.getInput());
         if (elements)
@@ -332,7 +392,12 @@ static std::optional<Elements> evaluate(Operation *op,
       })
       .Case<AddOp, SumOp, SubOp, MulOp, DivOp, ModOp, EqualOp, LessOp,
             GreaterOp, LessOrEqualOp, GreaterOrEqualOp, MinOp, MaxOp, AndOp,
-            OrOp>([&](auto) { return evaluateBroadcast(op, values); })
+            OrOp>([&](auto) {
+        return evaluateBroadcast(op, values,
+                                 [&](const Polynomial &a, const Polynomial &b) {
+                                   return applyBinary(op, a, b);
+                                 });
+      })
       .Case([&](WhereOp where) { return evaluateWhere(where, values); })
       .Case([&](ConcatOp concat) -> std::optional<Elements> {
         Elements result;

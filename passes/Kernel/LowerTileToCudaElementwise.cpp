@@ -48,8 +48,8 @@ LogicalResult CudaTileEmitter::emitConstant(arith::ConstantOp op) {
 }
 
 /// The same operation on a thread's registers. Arithmetic on f16 and bf16 is
-/// done in f32 and rounded, which of two operands gives the correctly rounded
-/// result; a select only moves bits.
+/// done in f32 and rounded, which of two operands, and of integers of up to 24
+/// bits, gives the correctly rounded result; a select only moves bits.
 LogicalResult CudaTileEmitter::emitElementwise(Operation *op) {
   if (op->getNumResults() != 1)
     return op->emitError("cannot lower an operation with ")
@@ -60,10 +60,6 @@ LogicalResult CudaTileEmitter::emitElementwise(Operation *op) {
       isa<arith::ExtFOp, arith::TruncFOp, arith::SelectOp, arith::BitcastOp>(
           op);
   bool roundResult = isHalf(result) && !isConversion;
-  if (roundResult && !isHalf(operands.front().getType()))
-    return op->emitError("cannot compute '")
-           << op->getName() << "' with a result of type "
-           << getElementTypeOrSelf(result) << "; compute in f32 and round";
   if (!isConversion)
     for (Value &operand : operands)
       operand = toF32(operand);

@@ -201,8 +201,9 @@ FailureOr<Value> TileEmitter::emitElement(Operation *op, ValueRange operands,
              << from << " to " << to << " at once; round to f32 first";
     return truncate(operands[0], from, to);
   }
-  // Arithmetic on f16 and bf16 is done in f32 and rounded; of two operands that
-  // gives the correctly rounded result. A select only moves bits.
+  // Arithmetic on f16 and bf16 is done in f32 and rounded; of two operands, and
+  // of integers of up to 24 bits, that gives the correctly rounded result. A
+  // select only moves bits.
   SmallVector<Value> values(operands);
   bool narrow = false;
   if (!isa<arith::SelectOp>(op))
@@ -215,10 +216,6 @@ FailureOr<Value> TileEmitter::emitElement(Operation *op, ValueRange operands,
           extend(value, element, withElement(value.getType(), b.getF32Type()));
     }
   bool roundResult = isHalf(to) && !isa<arith::SelectOp>(op);
-  if (roundResult && !narrow)
-    return op->emitError("cannot compute '")
-           << op->getName() << "' with a result of type " << to
-           << "; compute in f32 and round";
   Type result = vectorOf(roundResult ? Type(b.getF32Type()) : to, width);
   if ((narrow || isHalf(to)) && isa<arith::BitcastOp>(op))
     return op->emitError("cannot lower a bitcast of ") << from << " to " << to;

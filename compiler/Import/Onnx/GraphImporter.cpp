@@ -281,6 +281,10 @@ bool GraphImporter::importNode(const OnnxNode &node, Scope &scope) {
     return importLoop(node, scope);
   if (node.domain.empty() && node.op == "Scan")
     return importScan(node, scope);
+  if (node.domain.empty() && node.op == "CausalConvWithState")
+    return importCausalConv(node, scope);
+  if (node.domain.empty() && node.op == "LinearAttention")
+    return importLinearAttention(node, scope);
   return importOperator(node, scope);
 }
 

@@ -35,6 +35,9 @@ public:
   const SymbolEqualities &getEqualities() const { return equalities; }
 
 private:
+  /// Nodes that copies of bodies may have together.
+  static constexpr size_t maxCopiedNodes = 1 << 16;
+
   /// Names of values where a node stands, and what belongs to a function.
   struct Scope {
     const Scope *parent = nullptr; ///< Of the graph around; null in a function.
@@ -60,6 +63,19 @@ private:
   bool importIf(const OnnxNode &node, Scope &scope);
   bool importLoop(const OnnxNode &node, Scope &scope);
   bool importScan(const OnnxNode &node, Scope &scope);
+  bool importCausalConv(const OnnxNode &node, Scope &scope);
+  bool importLinearAttention(const OnnxNode &node, Scope &scope);
+  class Composer;
+  struct ScanOrder;
+  /// The final values of `states` and the lists that a Scan over `lists` makes.
+  std::optional<llvm::SmallVector<mlir::Value>>
+  scan(const OnnxNode &node, llvm::ArrayRef<mlir::Value> states,
+       llvm::ArrayRef<mlir::Value> lists, const ScanOrder &order, Scope &scope);
+  /// The same of Scan before version 9: for each element of the first dimension
+  /// of `inputs`, of which the first `states` are states.
+  std::optional<llvm::SmallVector<mlir::Value>>
+  scanBatch(const OnnxNode &node, llvm::ArrayRef<mlir::Value> inputs,
+            size_t states, Scope &scope);
   std::optional<llvm::SmallVector<mlir::Value>>
   importBranch(const OnnxNode &node, llvm::StringRef name, Scope &scope);
   /// The outputs of a graph of `node` whose inputs have the values `arguments`.
@@ -77,6 +93,10 @@ private:
   mlir::Value makeNumbers(llvm::ArrayRef<int64_t> numbers, bool isScalar);
   void addInitializers(const OnnxGraph &graph, Scope &scope);
   mlir::Value lookup(llvm::StringRef name, const Scope &scope);
+  /// The inputs of a node that may have up to `count`, null where it has none;
+  /// nothing after an error.
+  std::optional<llvm::SmallVector<mlir::Value>>
+  getInputs(const OnnxNode &node, size_t count, Scope &scope);
   bool bind(const OnnxNode &node, llvm::ArrayRef<mlir::Value> results,
             Scope &scope);
 

@@ -11,9 +11,6 @@
 using namespace mlir;
 using namespace weft;
 
-/// Nodes that copies of bodies may have together.
-static constexpr size_t maxCopiedNodes = 1 << 16;
-
 const OnnxGraph *GraphImporter::takeBody(const OnnxNode &node) {
   where = describe(node);
   const OnnxAttribute *attribute = node.find("body");
@@ -144,39 +141,30 @@ bool GraphImporter::importLoop(const OnnxNode &node, Scope &scope) {
   return hasOutputs(node, outputs.size()) && bind(node, outputs, scope);
 }
 
-bool GraphImporter::importScan(const OnnxNode &node, Scope &scope) {
-  if (scope.opsets->lookup("") < 9) {
-    fail("Scan before version 9, which is not covered yet",
-         "version 9 or newer", "convert the model with onnx.version_converter");
-    return false;
-  }
-  SmallVector<Value> inputs;
-  for (StringRef input : node.inputs) {
-    inputs.push_back(lookup(input, scope));
-    if (!inputs.back())
-      return false;
-  }
-  auto getInts = [&](StringRef name) -> ArrayRef<int64_t> {
-    const OnnxAttribute *attribute = node.find(name);
-    return attribute ? ArrayRef(attribute->ints) : ArrayRef<int64_t>();
-  };
-  ArrayRef<int64_t> count = getInts("num_scan_inputs");
-  if (count.size() != 1 || count[0] < 1 || size_t(count[0]) > inputs.size()) {
-    fail("no number of scanned inputs",
-         "the attribute num_scan_inputs, at most the number of inputs");
-    return false;
-  }
-  size_t states = inputs.size() - count[0];
-  auto at = [](ArrayRef<int64_t> list, size_t index) {
+/// How a Scan goes over its lists. What an attribute does not say is 0.
+struct GraphImporter::ScanOrder {
+  ArrayRef<int64_t> inputAxes, inputDirections, outputAxes, outputDirections;
+
+  static int64_t at(ArrayRef<int64_t> list, size_t index) {
     return index < list.size() ? list[index] : 0;
-  };
-  ArrayRef<int64_t> axes = getInts("scan_input_axes");
-  ArrayRef<int64_t> directions = getInts("scan_input_directions");
+  }
+};
+
+static ArrayRef<int64_t> getInts(const OnnxNode &node, StringRef name) {
+  const OnnxAttribute *attribute = node.find(name);
+  return attribute ? ArrayRef(attribute->ints) : ArrayRef<int64_t>();
+}
+
+std::optional<SmallVector<Value>> GraphImporter::scan(const OnnxNode &node,
+                                                      ArrayRef<Value> states,
+                                                      ArrayRef<Value> lists,
+                                                      const ScanOrder &order,
+                                                      Scope &scope) {
+  auto at = ScanOrder::at;
   std::optional<int64_t> length;
-  for (auto [index, input] :
-       llvm::enumerate(ArrayRef(inputs).drop_front(states))) {
-    auto type = cast<RankedTensorType>(input.getType());
-    int64_t axis = at(axes, index);
+  for (auto [index, list] : llvm::enumerate(lists)) {
+    auto type = cast<RankedTensorType>(list.getType());
+    int64_t axis = at(order.inputAxes, index);
     axis += axis < 0 ? type.getRank() : 0;
     bool isGood = axis >= 0 && axis < type.getRank() &&
                   !type.isDynamicDim(axis) &&
@@ -184,53 +172,134 @@ bool GraphImporter::importScan(const OnnxNode &node, Scope &scope) {
     if (!isGood) {
       fail("a scanned input of shape " + onnx::print(onnx::getShape(type)),
            "a known number of elements along its axis, the same for all");
-      return false;
+      return std::nullopt;
     }
     length = type.getDimSize(axis);
   }
-  SmallVector<Value> carried(ArrayRef(inputs).take_front(states));
+  SmallVector<Value> carried(states);
   std::vector<SmallVector<Value>> scanned;
   for (int64_t iteration = 0; iteration < *length; ++iteration) {
     const OnnxGraph *body = takeBody(node);
     if (!body)
-      return false;
+      return std::nullopt;
     SmallVector<Value> arguments(carried);
-    for (auto [index, input] :
-         llvm::enumerate(ArrayRef(inputs).drop_front(states))) {
-      int64_t place =
-          at(directions, index) ? *length - 1 - iteration : iteration;
-      arguments.push_back(takeElement(input, place, at(axes, index)));
+    for (auto [index, list] : llvm::enumerate(lists)) {
+      int64_t place = at(order.inputDirections, index) ? *length - 1 - iteration
+                                                       : iteration;
+      arguments.push_back(takeElement(list, place, at(order.inputAxes, index)));
       if (!arguments.back())
-        return false;
+        return std::nullopt;
     }
     auto results = importBody(node, *body, arguments, scope);
     if (!results)
-      return false;
-    if (body->inputs.size() != arguments.size() || results->size() < states) {
+      return std::nullopt;
+    if (body->inputs.size() != arguments.size() ||
+        results->size() < states.size()) {
       fail("a body with " + Twine(body->inputs.size()) + " inputs and " +
                Twine(results->size()) + " outputs",
-           Twine(arguments.size()) + " inputs and at least " + Twine(states) +
-               " outputs");
-      return false;
+           Twine(arguments.size()) + " inputs and at least " +
+               Twine(states.size()) + " outputs");
+      return std::nullopt;
     }
-    scanned.resize(results->size() - states);
+    scanned.resize(results->size() - states.size());
     ArrayRef<Value> all(*results);
-    for (auto [list, value] : llvm::zip(scanned, all.drop_front(states)))
+    for (auto [list, value] : llvm::zip(scanned, all.drop_front(states.size())))
       list.push_back(value);
-    carried.assign(all.begin(), all.begin() + states);
+    carried.assign(all.begin(), all.begin() + states.size());
   }
   SmallVector<Value> outputs(carried);
-  ArrayRef<int64_t> outputAxes = getInts("scan_output_axes");
-  ArrayRef<int64_t> outputDirections = getInts("scan_output_directions");
   for (auto [index, list] : llvm::enumerate(scanned)) {
-    if (at(outputDirections, index))
+    if (at(order.outputDirections, index))
       std::reverse(list.begin(), list.end());
-    int64_t axis = at(outputAxes, index);
+    int64_t axis = at(order.outputAxes, index);
     if (axis < 0)
       axis += cast<RankedTensorType>(list.front().getType()).getRank() + 1;
     outputs.push_back(joinElements(list, axis));
     if (!outputs.back())
+      return std::nullopt;
+  }
+  return outputs;
+}
+
+std::optional<SmallVector<Value>>
+GraphImporter::scanBatch(const OnnxNode &node, ArrayRef<Value> inputs,
+                         size_t states, Scope &scope) {
+  std::optional<int64_t> batch;
+  for (Value input : inputs) {
+    auto type = cast<RankedTensorType>(input.getType());
+    if (type.getRank() < 1 || type.isDynamicDim(0) || type.getDimSize(0) < 1 ||
+        (batch && *batch != type.getDimSize(0))) {
+      fail("an input of Scan before version 9 of shape " +
+               onnx::print(onnx::getShape(type)),
+           "a known number of sequences first, the same for all",
+           "convert the model with onnx.version_converter");
+      return std::nullopt;
+    }
+    batch = type.getDimSize(0);
+  }
+  ScanOrder order;
+  order.inputDirections = getInts(node, "directions");
+  std::vector<SmallVector<Value>> sequences;
+  for (int64_t index = 0; index < *batch; ++index) {
+    SmallVector<Value> elements;
+    for (Value input : inputs) {
+      elements.push_back(takeElement(input, index, 0));
+      if (!elements.back())
+        return std::nullopt;
+    }
+    ArrayRef<Value> all(elements);
+    auto results = scan(node, all.take_front(states), all.drop_front(states),
+                        order, scope);
+    if (!results)
+      return std::nullopt;
+    sequences.push_back(std::move(*results));
+  }
+  SmallVector<Value> outputs;
+  for (size_t i = 0; i < sequences.front().size(); ++i) {
+    SmallVector<Value> elements;
+    for (const SmallVector<Value> &sequence : sequences)
+      elements.push_back(sequence[i]);
+    outputs.push_back(joinElements(elements, 0));
+    if (!outputs.back())
+      return std::nullopt;
+  }
+  return outputs;
+}
+
+bool GraphImporter::importScan(const OnnxNode &node, Scope &scope) {
+  ArrayRef<StringRef> names(node.inputs);
+  // Before version 9 there was a batch of sequences, whose lengths came first.
+  bool isBatch = scope.opsets->lookup("") < 9;
+  if (isBatch && !names.empty()) {
+    if (!names.front().empty()) {
+      fail("lengths of sequences in Scan before version 9",
+           "sequences of the same length, whose lengths are left out",
+           "convert the model with onnx.version_converter");
+      return false;
+    }
+    names = names.drop_front();
+  }
+  SmallVector<Value> inputs;
+  for (StringRef name : names) {
+    inputs.push_back(lookup(name, scope));
+    if (!inputs.back())
       return false;
   }
-  return hasOutputs(node, outputs.size()) && bind(node, outputs, scope);
+  ArrayRef<int64_t> count = getInts(node, "num_scan_inputs");
+  if (count.size() != 1 || count[0] < 1 || size_t(count[0]) > inputs.size()) {
+    fail("no number of scanned inputs",
+         "the attribute num_scan_inputs, at most the number of inputs");
+    return false;
+  }
+  size_t states = inputs.size() - count[0];
+  ScanOrder order{getInts(node, "scan_input_axes"),
+                  getInts(node, "scan_input_directions"),
+                  getInts(node, "scan_output_axes"),
+                  getInts(node, "scan_output_directions")};
+  ArrayRef<Value> all(inputs);
+  auto outputs = isBatch ? scanBatch(node, inputs, states, scope)
+                         : scan(node, all.take_front(states),
+                                all.drop_front(states), order, scope);
+  return outputs && hasOutputs(node, outputs->size()) &&
+         bind(node, *outputs, scope);
 }

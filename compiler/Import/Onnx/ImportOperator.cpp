@@ -43,7 +43,9 @@ void GraphImporter::collectUncovered(ArrayRef<OnnxNode> nodes) {
   for (const OnnxNode &node : nodes) {
     bool isStructure =
         node.domain.empty() &&
-        llvm::is_contained({"Constant", "If", "Loop", "Scan"}, node.op);
+        llvm::is_contained({"Constant", "If", "Loop", "Scan",
+                            "CausalConvWithState", "LinearAttention"},
+                           node.op);
     // The generic operations of the dialect are no operators.
     bool isReserved =
         node.domain.empty() && (node.op == "Initializer" || node.op == "Yield");

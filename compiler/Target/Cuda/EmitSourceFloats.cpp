@@ -146,6 +146,13 @@ std::optional<Expr> SourcePrinter::castOp(Operation *op, StringRef element) {
     prelude.use(("to_float(" + name(from) + ")").str());
     return "to_float(" + source + ")";
   };
+  // The function of the prelude that rounds to f16 or bf16.
+  auto useToHalf = [&](Type half, StringRef source) {
+    std::string function = ("to_" + name(half)).str();
+    prelude.use(printType(half));
+    prelude.use((function + "(" + source + ")").str());
+    return function;
+  };
   return TypeSwitch<Operation *, std::optional<Expr>>(op)
       .Case([&](arith::ExtFOp) -> Expr {
         if (name(from).empty() || to.isF16() || to.isBF16())
@@ -161,10 +168,7 @@ std::optional<Expr> SourcePrinter::castOp(Operation *op, StringRef element) {
           return refuse(op, "this conversion");
         if (to.isF32())
           return cast("float", source);
-        std::string function = ("to_" + name(to)).str();
-        prelude.use(printType(to));
-        prelude.use((function + "(" + name(from) + ")").str());
-        return {function + "(" + argument(operand, element) + ")"};
+        return cast(useToHalf(to, name(from)), argument(operand, element));
       })
       .Case([&](arith::ExtSIOp) { return cast(printType(to), asSigned()); })
       .Case([&](arith::ExtUIOp) { return cast(printType(to), asUnsigned()); })
@@ -180,10 +184,13 @@ std::optional<Expr> SourcePrinter::castOp(Operation *op, StringRef element) {
         return cast(printType(to), asUnsigned());
       })
       .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) -> Expr {
-        if (!to.isF32() && !to.isF64())
+        std::string integer =
+            isa<arith::SIToFPOp>(op) ? asSigned() : asUnsigned();
+        if (to.isF32() || to.isF64())
+          return cast(name(to), integer);
+        if (name(to).empty())
           return refuse(op, "this conversion");
-        return cast(name(to),
-                    isa<arith::SIToFPOp>(op) ? asSigned() : asUnsigned());
+        return cast(useToHalf(to, "float"), cast("float", integer).text);
       })
       .Case<arith::FPToSIOp, arith::FPToUIOp>([&](auto) -> Expr {
         if ((!from.isF32() && !from.isF64()) || to.isInteger(1))

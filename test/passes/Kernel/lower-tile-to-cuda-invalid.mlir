@@ -88,17 +88,6 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
 tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
   tile.kernel @k level "sm_90a" () symbols () item (%i) {
     %zero = arith.constant 0 : index
-    %n = arith.constant dense<1> : tensor<2x8xi32>
-    // expected-error @below {{cannot compute 'arith.sitofp' with a result of type 'bf16'; compute in f32 and round}}
-    %h = arith.sitofp %n : tensor<2x8xi32> to tensor<2x8xbf16>
-  }
-}
-
-// -----
-
-tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
-  tile.kernel @k level "sm_90a" () symbols () item (%i) {
-    %zero = arith.constant 0 : index
     %n = arith.constant dense<1.0> : tensor<2x8xf16>
     // expected-error @below {{cannot reduce elements of type 'f16'; expected f32, f64 or i32}}
     %b = tile.reduce add %n : tensor<2x8xf16> -> tensor<2x1xf16>

@@ -376,3 +376,19 @@ tile.program @gather symbols [] grid [#tile.extent<"1", 1>] {
     tile.return
   }
 }
+
+// -----
+
+// An integer becomes f32 and is rounded: what canonicalization makes one of.
+
+// CHECK-LABEL: cuda.kernel @convert
+//       CHECK:   arith.sitofp %{{.*}} : i32 to bf16
+tile.program @convert symbols ["rows"] grid [#tile.extent<"rows", 1>] {
+  tile.kernel @h level "sm_90a" (%x: memref<?x128xi32>, %y: memref<?x128xbf16>) symbols (%rows) item (%i) {
+    %zero = arith.constant 0 : index
+    %a = tile.load %x[%i, %zero] : memref<?x128xi32> -> tensor<1x128xi32>
+    %h = arith.sitofp %a : tensor<1x128xi32> to tensor<1x128xbf16>
+    tile.store %h, %y[%i, %zero] : tensor<1x128xbf16>, memref<?x128xbf16>
+    tile.return
+  }
+}

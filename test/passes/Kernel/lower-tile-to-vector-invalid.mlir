@@ -98,17 +98,6 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
 tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
   tile.kernel @k level "x86-64-v3" () symbols () item (%i) {
     %zero = arith.constant 0 : index
-    %n = arith.constant dense<1> : tensor<2x8xi32>
-    // expected-error @below {{cannot compute 'arith.sitofp' with a result of type 'bf16'; compute in f32 and round}}
-    %h = arith.sitofp %n : tensor<2x8xi32> to tensor<2x8xbf16>
-  }
-}
-
-// -----
-
-tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
-  tile.kernel @k level "x86-64-v3" () symbols () item (%i) {
-    %zero = arith.constant 0 : index
     %n = arith.constant 1.0 : f16
     // expected-error @below {{cannot lower a bitcast of 'f16' to 'i16'}}
     %b = arith.bitcast %n : f16 to i16

@@ -130,3 +130,20 @@ tile.program @extract symbols ["rows"] grid [#tile.extent<"rows", 1>] {
     tile.return
   }
 }
+
+// -----
+
+// An integer becomes f32, which is rounded.
+
+// CHECK-LABEL: module @"convert.x86-64-v2"
+//       CHECK:   arith.sitofp %{{.*}} : vector<4xi32> to vector<4xf32>
+//       CHECK:   llvm.store {{.*}} : vector<4xi16>
+tile.program @convert symbols ["rows"] grid [#tile.extent<"rows", 1>] {
+  tile.kernel @v2 level "x86-64-v2" (%x: memref<?x4xi32>, %y: memref<?x4xf16>) symbols (%rows) item (%i) {
+    %zero = arith.constant 0 : index
+    %a = tile.load %x[%i, %zero] : memref<?x4xi32> -> tensor<1x4xi32>
+    %h = arith.sitofp %a : tensor<1x4xi32> to tensor<1x4xf16>
+    tile.store %h, %y[%i, %zero] : tensor<1x4xf16>, memref<?x4xf16>
+    tile.return
+  }
+}

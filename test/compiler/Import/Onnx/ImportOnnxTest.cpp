@@ -269,3 +269,68 @@ TEST_F(ImportOnnx, ErrorsSayWhatIsWrong) {
                      {value("x", 1, {"2"}), value("s", 7, {"1"})}, y)),
          "give the values of 's' with --constant NAME=FILE.npy");
 }
+
+TEST_F(ImportOnnx, ScanBeforeVersion9) {
+  std::string body = graph({node("Add", {"sum", "next"}, {"total"}),
+                            node("Identity", {"total"}, {"item"})},
+                           {value("sum", 1, {"2"}), value("next", 1, {"2"})},
+                           {value("total", 1, {"2"}), value("item", 1, {"2"})});
+  auto scan = [&](const std::string &lengths, const std::string &batch) {
+    return import(model(
+        {opset(8)}, graph({node("Scan", {lengths, "s", "x"}, {"y", "z"},
+                                {graphAttribute("body", body),
+                                 attribute("num_scan_inputs", 1)})},
+                          {value("n", 7, {batch}), value("s", 1, {batch, "2"}),
+                           value("x", 1, {batch, "3", "2"})},
+                          {value("y", 1, {batch, "2"}),
+                           value("z", 1, {batch, "3", "2"})})));
+  };
+  EXPECT_THAT(scan("", "5"),
+              AllOf(HasSubstr("tensor<5x2xf32> {weft.name = \"y\"}"),
+                    HasSubstr("tensor<5x3x2xf32> {weft.name = \"z\"}")));
+  EXPECT_THAT(scan("n", "5"),
+              HasSubstr("found lengths of sequences in Scan before version 9"));
+  EXPECT_THAT(scan("", "batch"),
+              HasSubstr("expected a known number of sequences first"));
+}
+
+TEST_F(ImportOnnx, OperatorsThatCarryAState) {
+  auto attend = [&](const std::string &rule, const std::string &tokens,
+                    const Texts &inputs, int64_t heads) {
+    return import(
+        model({opset(27)}, graph({node("LinearAttention", inputs, {"y", "s"},
+                                       {stringAttribute("update_rule", rule),
+                                        attribute("q_num_heads", heads),
+                                        attribute("kv_num_heads", 2)})},
+                                 {value("q", 1, {"b", tokens, "24"}),
+                                  value("k", 1, {"b", tokens, "12"}),
+                                  value("v", 1, {"b", tokens, "10"}),
+                                  value("g", 1, {"b", tokens, "2"})},
+                                 {value("y", 1, {"b", tokens, "20"}),
+                                  value("s", 1, {"b", "2", "6", "5"})})));
+  };
+  EXPECT_THAT(attend("gated", "3", {"q", "k", "v", "", "g"}, 4),
+              AllOf(HasSubstr("<?x3x20xf32, #onnx.dims<\"b\">>"),
+                    HasSubstr("<?x2x6x5xf32, #onnx.dims<\"b\">>")));
+  EXPECT_THAT(attend("gated", "3", {"q", "k", "v"}, 4),
+              HasSubstr("found the rule 'gated' with 4 and 2 heads"));
+  EXPECT_THAT(attend("linear", "n", {"q", "k", "v"}, 4),
+              HasSubstr("found a number of tokens that is not known"));
+  EXPECT_THAT(attend("linear", "70000", {"q", "k", "v"}, 4),
+              HasSubstr("found linear attention of 70000 tokens"));
+
+  auto convolve = [&](const std::string &width, const std::string &function) {
+    return import(model(
+        {opset(27)},
+        graph(
+            {node("CausalConvWithState", {"x", "w"}, {"y", "s"},
+                  {stringAttribute("activation", function)})},
+            {value("x", 1, {"b", "4", "n"}), value("w", 1, {"4", "1", width})},
+            {value("y", 1, {"b", "4", "n"}), value("s", 1, {"b", "4", "2"})})));
+  };
+  EXPECT_THAT(convolve("3", "silu"),
+              AllOf(HasSubstr("onnx.Swish"),
+                    HasSubstr("<?x4x2xf32, #onnx.dims<\"b\">>")));
+  EXPECT_THAT(convolve("3", "tanh"), HasSubstr("found the activation 'tanh'"));
+  EXPECT_THAT(convolve("k", "none"), HasSubstr("weight [channels, 1, width]"));
+}

@@ -85,6 +85,10 @@ inline std::string floatAttribute(const std::string &name, float value) {
   return bytes(1, name) + varint(2 << 3 | 5) + raw<float>({value}) +
          number(20, 1);
 }
+inline std::string stringAttribute(const std::string &name,
+                                   const std::string &value) {
+  return bytes(1, name) + bytes(4, value) + number(20, 3);
+}
 inline std::string tensorAttribute(const std::string &name,
                                    const std::string &value) {
   return bytes(1, name) + bytes(5, value) + number(20, 4);

@@ -242,7 +242,7 @@ cuda.kernel @floats arch "sm_80" threads 32 shared 0
     (%a_in: !cuda.ptr<f32, global> loc("a_in"), %b_in: !cuda.ptr<f32, global> loc("b_in"),
      %out: !cuda.ptr<f32, global> loc("out"), %items: index loc("items")) {
   %i = cuda.thread_index : index loc("i")
-  %n = arith.constant 64 : index
+  %n = arith.constant 66 : index
   %first = arith.muli %i, %n : index
   %o = cuda.offset %out[%first] : !cuda.ptr<f32, global>, index loc("o")
   %a = cuda.load %a_in[%i] : !cuda.ptr<f32, global>, index -> f32 loc("a")
@@ -566,6 +566,18 @@ cuda.kernel @floats arch "sm_80" threads 32 shared 0
   %at63 = arith.constant 63 : index
   // CHECK: o[63] = float(isfinite(a));
   cuda.store %v63, %o[%at63] : f32, !cuda.ptr<f32, global>, index
+  %ib = arith.fptosi %b : f32 to i32
+  %hi = arith.sitofp %ib : i32 to f16
+  %v64 = arith.extf %hi : f16 to f32
+  %at64 = arith.constant 64 : index
+  // CHECK: o[64] = to_float(to_f16(float(int(b))));
+  cuda.store %v64, %o[%at64] : f32, !cuda.ptr<f32, global>, index
+  %ub = arith.fptoui %b : f32 to i32
+  %hu = arith.uitofp %ub : i32 to bf16
+  %v65 = arith.extf %hu : bf16 to f32
+  %at65 = arith.constant 65 : index
+  // CHECK: o[65] = to_float(to_bf16(float(u32(int(u32(b))))));
+  cuda.store %v65, %o[%at65] : f32, !cuda.ptr<f32, global>, index
   cuda.return
 }
 

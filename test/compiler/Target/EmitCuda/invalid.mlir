@@ -25,9 +25,8 @@ cuda.kernel @k arch "sm_80" threads 32 shared 0
     (%x: !cuda.ptr<i32, global>, %items: index) {
   %v = cuda.load %x[%items] : !cuda.ptr<i32, global>, index -> i32
   // expected-error @below {{'arith.sitofp' op can't be printed as CUDA C++: this conversion}}
-  %f = arith.sitofp %v : i32 to f16
-  %g = arith.extf %f : f16 to f32
-  %i = arith.fptosi %g : f32 to i32
+  %f = arith.sitofp %v : i32 to f80
+  %i = arith.fptosi %f : f80 to i32
   cuda.store %i, %x[%items] : i32, !cuda.ptr<i32, global>, index
 }
 
