@@ -12,6 +12,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -30,7 +31,24 @@ static constexpr const char *overview =
     "Exit codes: 0 done, 1 an error that is explained, 2 wrong options, "
     "70 a bug in Weft.\n";
 
+/// Hides what LLVM's libraries have registered by now, hundreds of options of
+/// code generators and optimisers; --help, --version and --color stay. Those of
+/// MLIR and of Weft are registered later.
+static void hideOptionsOfLlvm() {
+  auto isCommon = [](const cl::OptionCategory *category) {
+    return category->getName() == "Generic Options" ||
+           category->getName() == "Color Options";
+  };
+  for (auto &entry : cl::getRegisteredOptions()) {
+    cl::Option *option = entry.second;
+    if (option->getOptionHiddenFlag() == cl::NotHidden &&
+        llvm::none_of(option->Categories, isCommon))
+      option->setHiddenFlag(cl::Hidden);
+  }
+}
+
 static int run(int argc, char **argv) {
+  hideOptionsOfLlvm();
   DialectRegistry registry;
   registerAllDialects(registry);
   registerAllPasses();
