@@ -320,6 +320,46 @@ TEST_F(ApiTest, ExampleInC99Runs) {
   EXPECT_THAT(result.output, HasSubstr("no.weft"));
 }
 
+/// A plan whose entry copies a vector of each element type.
+weft::rt::Plan makeCopies() {
+  namespace rt = weft::rt;
+  rt::Plan plan = toy::makePlan();
+  rt::Entry entry;
+  entry.name = "copies";
+  entry.symbols = {0};
+  for (int type = WEFT_F32; type <= WEFT_U64; ++type) {
+    rt::Command copy;
+    copy.kind = rt::CommandKind::Copy;
+    copy.label = "copy";
+    for (rt::BufferKind kind :
+         {rt::BufferKind::Input, rt::BufferKind::Output}) {
+      rt::Buffer buffer;
+      buffer.name =
+          (kind == rt::BufferKind::Input ? "x" : "y") + std::to_string(type);
+      buffer.kind = kind;
+      buffer.dtype = rt::DType(type);
+      buffer.shape = {rt::Expr::symbol(0)};
+      copy.buffers.push_back(uint32_t(entry.buffers.size()));
+      entry.buffers.push_back(std::move(buffer));
+    }
+    entry.commands.push_back(std::move(copy));
+  }
+  plan.entries.push_back(std::move(entry));
+  return plan;
+}
+
+TEST_F(ApiTest, ExampleInC99KnowsEveryElementType) {
+  weft::rt::Status status = toy::writeFile(path, makeCopies());
+  ASSERT_TRUE(status.isOk()) << status.getMessage();
+  test::CommandResult result =
+      test::runCommand(std::string(WEFT_EXAMPLE_RUN_ENTRY) + " " + path +
+                       " copies tokens=3 rows=1");
+  EXPECT_EQ(result.exitCode, 0) << result.output;
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("input  x13 [tokens]"), HasSubstr("y1: 0 0 0\n"),
+                    HasSubstr("y8: 0 0 0\n")));
+}
+
 TEST_F(ApiTest, LibraryIsSmallWithoutLlvmAndShowsOnlyTheInterface) {
   std::string library = WEFT_LIBRARY, stripped = path + ".so";
   test::CommandResult needed = test::runCommand("ldd " + library);
