@@ -56,11 +56,6 @@ static Value joinPast(OnnxLowering &l, const Heads &heads, Value past,
 }
 
 static bool lowerAttentionOp(OnnxLowering &l, onnx::AttentionOp op) {
-  int64_t mode = op.getQkMatmulOutputMode();
-  bool wantsScores = !op.getScores().use_empty();
-  // Modes 1 and 2 have meant different things.
-  if (wantsScores && mode != 0 && mode != 3)
-    return false;
   Heads query = getHeads(l, op.getQuery(), op.getQNumHeads());
   Heads keys = getHeads(l, op.getKey(), op.getKvNumHeads());
   Heads values = getHeads(l, op.getValue(), op.getKvNumHeads());
@@ -110,11 +105,18 @@ static bool lowerAttentionOp(OnnxLowering &l, onnx::AttentionOp op) {
                                               : i[4 - maskShape.size() + dim]);
     return s.read(mask, place);
   };
+  auto scaled = [&](Scalars &s, Indices i) {
+    return s.mul(s.read(products, i), s.number(wide, scale));
+  };
+  auto capped = [&](Scalars &s, Indices i) {
+    Value x = scaled(s, i);
+    if (softcap == 0)
+      return x;
+    return s.mul(s.make<math::TanhOp>(s.div(x, s.number(wide, softcap))),
+                 s.number(wide, softcap));
+  };
   Value scores = l.generate(shape, wide, [&](Scalars &s, Indices i) {
-    Value x = s.mul(s.read(products, i), s.number(wide, scale));
-    if (softcap != 0)
-      x = s.mul(s.make<math::TanhOp>(s.div(x, s.number(wide, softcap))),
-                s.number(wide, softcap));
+    Value x = capped(s, i);
     Value isVisible = s.number(s.b.getI1Type(), -1);
     auto require = [&](Value condition) {
       isVisible = s.both(isVisible, condition);
@@ -146,13 +148,14 @@ static bool lowerAttentionOp(OnnxLowering &l, onnx::AttentionOp op) {
     return s.select(isVisible, x, s.number(wide, lowest));
   });
   Value weights = l.softmax(scores, shape, 3, wide, /*zeroMasked=*/true);
-  if (wantsScores) {
-    Value shown = weights;
-    if (mode == 0)
-      shown = l.map(shape, wide, {{products, shape}},
-                    [&](Scalars &s, ValueRange x) {
-                      return s.mul(x[0], s.number(wide, scale));
-                    });
+  if (!op.getScores().use_empty()) {
+    // The meaning of modes 1 and 2 since version 1.22 of the standard's files;
+    // before, they were masked, and masked and then capped.
+    int64_t mode = op.getQkMatmulOutputMode();
+    Value shown = mode == 3   ? weights
+                  : mode == 2 ? scores
+                  : mode == 1 ? l.generate(shape, wide, capped)
+                              : l.generate(shape, wide, scaled);
     l.set(op.getScores(), l.convert(shown, shape, elementOf(op.getScores())));
   }
   Shape result = {query.shape[0], query.shape[1], query.shape[2],

@@ -181,3 +181,12 @@ def read_graph(path):
             values[number].append(name if is_tensor(parts.get(2, b"")) else None)
     inputs = [name for name in values[11] if name not in initializers]
     return sorted(operators), inputs, values[12]
+
+
+def read_opsets(path):
+    """Versions of the operator sets of a model, by domain."""
+    with open(path, "rb") as file:
+        model = file.read()
+    opsets = (dict(fields(value)) for number, value in fields(model)
+              if number == 8)
+    return {opset.get(1, b"").decode(): opset.get(2, 0) for opset in opsets}

@@ -2,6 +2,7 @@
 
 #include "compiler/Compile.h"
 #include "compiler/Dialects.h"
+#include "dialects/Onnx/OnnxDialect.h"
 #include "runtime/Llm/Tokenizer/Tokenizer.h"
 #include "runtime/Nvrtc/KernelCache.h"
 #include "tools/common/ExitCodes.h"
@@ -95,6 +96,10 @@ cl::opt<bool> remarks("remarks",
                       cl::desc("Say which optimisations were applied, which "
                                "were missed, and why"),
                       cl::cat(category));
+cl::opt<bool> listOperators(
+    "list-onnx-operators",
+    cl::desc("Print the operators of ONNX files that are covered, and exit"),
+    cl::cat(category));
 cl::opt<std::string>
     reportJson("import-report",
                cl::desc("Write what import found as JSON (- for stdout)"),
@@ -197,6 +202,14 @@ rt::Status checkOutputs() {
   return tools::checkOutputPaths(inputs, outputs);
 }
 
+int printOperators() {
+  MLIRContext mlirContext;
+  mlirContext.loadDialect<onnx::OnnxDialect>();
+  for (const std::string &name : listOnnxOperators(mlirContext))
+    llvm::outs() << name << "\n";
+  return tools::exitOk;
+}
+
 /// The value of --weights for weights that the runtime makes.
 constexpr llvm::StringLiteral generatedWeights = "generated";
 
@@ -205,6 +218,8 @@ int run() {
           {&output, &compileTo, &compileFrom, &weightsFrom, &dumpPhases,
            &cudaPath, &kernelCache, &dumpKernels, &reportJson}))
     return tools::reportEmpty(toolName, *empty);
+  if (listOperators)
+    return printOperators();
   bool fromIr = !compileFrom.empty(), toIr = !compileTo.empty();
   if (modelOptions.input.empty() == modelOptions.synthesize.empty() && !fromIr)
     return usage("give either MODEL or --synthesize CONFIG");

@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <map>
 
@@ -51,7 +52,12 @@ private:
 
   // Structure.
   bool checkOperators();
-  void collectUncovered(llvm::ArrayRef<OnnxNode> nodes);
+  using CalledFunctions = llvm::SetVector<const OnnxFunction *>;
+  /// Reports operators that are not covered, also in graphs of attributes, and
+  /// adds the functions that are called.
+  void collectUncovered(llvm::ArrayRef<OnnxNode> nodes,
+                        llvm::ArrayRef<OnnxOpset> opsets,
+                        CalledFunctions &called);
   bool importEntry();
   bool addInput(const OnnxValueInfo &input, Scope &scope,
                 mlir::func::FuncOp function,

@@ -42,6 +42,10 @@ struct ImportedOnnx {
 /// The name of the entry point.
 inline constexpr llvm::StringLiteral onnxEntryName = "main";
 
+/// The operators that files may have, sorted: "Add", "com.microsoft.Gelu". The
+/// context must have the dialect `onnx`.
+std::vector<std::string> listOnnxOperators(mlir::MLIRContext &context);
+
 /// Imports the file at `path`, which maps it and the files of its external
 /// data; the context must have the dialects `onnx`, `weft` and `func`. All
 /// operators that are not covered go to the report together; nothing is

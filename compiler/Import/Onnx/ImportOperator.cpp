@@ -4,7 +4,7 @@
 
 #include "compiler/Import/Onnx/OnnxTypes.h"
 
-#include "llvm/ADT/SetVector.h"
+#include <set>
 
 using namespace mlir;
 using namespace weft;
@@ -15,6 +15,20 @@ using namespace weft;
 
 static constexpr llvm::StringLiteral microsoft = "com.microsoft";
 
+/// Operators of the standard that the importer makes other ones of, by itself.
+static constexpr llvm::StringLiteral structures[] = {
+    "CausalConvWithState", "Constant", "If", "LinearAttention", "Loop", "Scan"};
+
+/// Names of the standard that have gone.
+static constexpr llvm::StringLiteral gone[] = {"Scatter", "Upsample"};
+
+/// Operations of the dialect that are no operators.
+static constexpr llvm::StringLiteral generic[] = {"Initializer", "Yield"};
+
+static bool isStructure(const OnnxNode &node) {
+  return node.domain.empty() && llvm::is_contained(structures, node.op);
+}
+
 /// The name of the operation in the dialect, without `onnx.`.
 std::optional<std::string>
 GraphImporter::findOperator(const OnnxNode &node) const {
@@ -24,9 +38,10 @@ GraphImporter::findOperator(const OnnxNode &node) const {
   };
   std::string own = ("microsoft." + node.op).str();
   if (node.domain.empty()) {
-    // Names that have gone.
-    if (node.op == "Scatter" || node.op == "Upsample")
+    if (llvm::is_contained(gone, node.op))
       return node.op.str();
+    if (llvm::is_contained(generic, node.op))
+      return std::nullopt;
     if (isKnown(node.op.str()))
       return node.op.str();
     // Some writers leave the domain out.
@@ -39,21 +54,16 @@ GraphImporter::findOperator(const OnnxNode &node) const {
   return std::nullopt;
 }
 
-void GraphImporter::collectUncovered(ArrayRef<OnnxNode> nodes) {
+void GraphImporter::collectUncovered(ArrayRef<OnnxNode> nodes,
+                                     ArrayRef<OnnxOpset> opsets,
+                                     CalledFunctions &called) {
   for (const OnnxNode &node : nodes) {
-    bool isStructure =
-        node.domain.empty() &&
-        llvm::is_contained({"Constant", "If", "Loop", "Scan",
-                            "CausalConvWithState", "LinearAttention"},
-                           node.op);
-    // The generic operations of the dialect are no operators.
-    bool isReserved =
-        node.domain.empty() && (node.op == "Initializer" || node.op == "Yield");
-    if (!functions.find(node) && !isStructure &&
-        (isReserved || !findOperator(node))) {
+    if (const OnnxFunction *function = functions.find(node)) {
+      called.insert(function);
+    } else if (!isStructure(node) && !findOperator(node)) {
       StringRef domain = node.domain.empty() ? "ai.onnx" : node.domain;
       int64_t version = 0;
-      for (const OnnxOpset &opset : model.opsets)
+      for (const OnnxOpset &opset : opsets)
         if (opset.domain == node.domain)
           version = opset.version;
       report.error(describe(node),
@@ -64,15 +74,31 @@ void GraphImporter::collectUncovered(ArrayRef<OnnxNode> nodes) {
     }
     for (const OnnxAttribute &attribute : node.attributes)
       for (const auto &graph : attribute.graphs)
-        collectUncovered(graph->nodes);
+        collectUncovered(graph->nodes, opsets, called);
   }
 }
 
 bool GraphImporter::checkOperators() {
-  collectUncovered(model.graph.nodes);
-  for (const OnnxFunction &function : model.functions)
-    collectUncovered(function.nodes);
+  // Functions that nothing calls may hold anything.
+  CalledFunctions called;
+  collectUncovered(model.graph.nodes, model.opsets, called);
+  for (size_t i = 0; i < called.size(); ++i)
+    collectUncovered(called[i]->nodes, called[i]->opsets, called);
   return !report.hasErrors();
+}
+
+std::vector<std::string> weft::listOnnxOperators(MLIRContext &context) {
+  std::set<std::string> names(std::begin(structures), std::end(structures));
+  names.insert(std::begin(gone), std::end(gone));
+  for (RegisteredOperationName name :
+       context.getRegisteredOperationsByDialect("onnx")) {
+    StringRef own = name.stripDialect();
+    if (own.starts_with("microsoft."))
+      names.insert(("com." + own).str());
+    else if (!llvm::is_contained(generic, own))
+      names.insert(own.str());
+  }
+  return {names.begin(), names.end()};
 }
 
 //===----------------------------------------------------------------------===//

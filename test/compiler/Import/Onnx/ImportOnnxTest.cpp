@@ -232,6 +232,32 @@ TEST_F(ImportOnnx, EveryUncoveredOperatorIsReported) {
   EXPECT_THAT(report, HasSubstr("operator Foo of com.example version 3"));
 }
 
+TEST_F(ImportOnnx, UncoveredOperatorsOfGraphsAndFunctionsAreReported) {
+  // Functions have versions of their own; what nothing calls does not matter.
+  Texts older = {bytes(9, opset(14))};
+  std::string inner =
+      function("f", "inner", {"a"}, {"b"}, {node("RNN", {"a"}, {"b"})}, older);
+  std::string outer = function("f", "outer", {"a"}, {"b"},
+                               {node("inner", {"a"}, {"b"}, {}, "f")});
+  std::string unused =
+      function("f", "unused", {"a"}, {"b"}, {node("LSTM", {"a"}, {"b"})});
+  std::string branch =
+      graph({node("Det", {"x"}, {"d"})}, {}, {value("d", 1, {})});
+  std::string report = import(model(
+      {opset(18), opset(1, "f")},
+      graph({node("outer", {"x"}, {"y"}, {}, "f"),
+             node("If", {"c"}, {"z"},
+                  {graphAttribute("then_branch", branch),
+                   graphAttribute("else_branch", branch)})},
+            {value("x", 1, {"2"}), value("c", 9, {})}, {value("y", 1, {"2"})}),
+      {inner, outer, unused}));
+  EXPECT_THAT(report, HasSubstr("the node of 'b' (RNN): found operator RNN of "
+                                "ai.onnx version 14"));
+  EXPECT_THAT(report, HasSubstr("the node of 'd' (Det): found operator Det of "
+                                "ai.onnx version 18"));
+  EXPECT_THAT(report, Not(HasSubstr("LSTM")));
+}
+
 TEST_F(ImportOnnx, ErrorsSayWhatIsWrong) {
   Texts x = {value("x", 1, {"2", "3"})}, y = {value("y", 1, {})};
   auto refuse = [&](const std::string &file, const std::string &message) {
