@@ -27,6 +27,36 @@ static AffineExpr getDigit(unsigned dim, int64_t divisor, int64_t count,
   return count ? index % count : index;
 }
 
+std::optional<Layout> weft::tile::getTileLayout(ArrayRef<DimAddress> address,
+                                                unsigned rowBits,
+                                                unsigned columnBits) {
+  assert(address.size() == 2);
+  std::vector<uint64_t> images;
+  uint64_t used = 0;
+  for (auto [dim, count] :
+       llvm::zip_equal(address, std::array{rowBits, columnBits}))
+    for (unsigned bit = 0; bit < count; ++bit) {
+      uint64_t image = 0;
+      for (const AddressDigit &digit : dim) {
+        int64_t value = (int64_t(1) << bit) / digit.divisor;
+        if (digit.count)
+          value %= digit.count;
+        if (value == 0)
+          continue;
+        uint64_t part = value * digit.stride;
+        if (digit.isPerRow || !llvm::isPowerOf2_64(part) || (used & part) != 0)
+          return std::nullopt;
+        used |= part;
+        image |= part;
+      }
+      images.push_back(image);
+    }
+  unsigned offsetBits = llvm::bit_width(used);
+  return Layout({{Axis::Row, rowBits}, {Axis::Column, columnBits}},
+                {{Axis::Offset, offsetBits}},
+                BitMatrix(offsetBits, std::move(images)));
+}
+
 //===----------------------------------------------------------------------===//
 // Core matrices
 //===----------------------------------------------------------------------===//

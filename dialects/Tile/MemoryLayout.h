@@ -9,6 +9,8 @@
 #ifndef WEFT_DIALECTS_TILE_MEMORYLAYOUT_H
 #define WEFT_DIALECTS_TILE_MEMORYLAYOUT_H
 
+#include "dialects/Tile/Layout.h"
+
 #include "mlir/Support/LLVM.h"
 
 namespace weft::tile {
@@ -30,6 +32,12 @@ struct AddressDigit {
 
 /// The digits of one index.
 using DimAddress = llvm::SmallVector<AddressDigit, 4>;
+
+/// (row, column) -> offset of the first 2^rowBits rows and 2^columnBits columns
+/// of a view of two dimensions. None if bits of the indices add up to other
+/// than bits of the offset.
+std::optional<Layout> getTileLayout(llvm::ArrayRef<DimAddress> address,
+                                    unsigned rowBits, unsigned columnBits);
 
 } // namespace weft::tile
 

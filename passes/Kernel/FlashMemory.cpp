@@ -1,29 +1,41 @@
 //===- FlashMemory.cpp - Shared memory of attention kernels ---------------===//
 
 #include "passes/Kernel/FlashMemory.h"
+#include "passes/Kernel/FragmentLayouts.h"
 
 using namespace weft::tile;
 
-/// 16-bit elements of a copy. Rows of an odd number of these begin in different
-/// banks, so that the eight rows of an ldmatrix are read at once.
+/// 16-bit elements of a copy.
 static constexpr int64_t chunkElements = 8;
-/// f32 elements behind the values of a row of a state: the maximum and the sum,
-/// and as many as put the four rows that half a warp writes at once, 8 elements
-/// of each, in different banks.
-static constexpr int64_t statePadding = 8;
+/// f32 elements behind the values of a row of a state: a maximum and a sum for
+/// each of the four lanes that have the row.
+static constexpr int64_t stateElements = 8;
+/// Words of four bytes of all banks.
+static constexpr int64_t bankWords = 32;
 /// Values of a row of which a warp can have two states in registers.
 static constexpr int64_t mostRegisterColumns = 128;
 
+RowAccess weft::tile::getRingLoad() {
+  return {getRightAccess().rows.withInputs({Axis::Lane}), chunkElements,
+          /*elementBytes=*/2};
+}
+
+RowAccess weft::tile::getStateStore() {
+  return {getMmaAccumulator().withInputs({Axis::Lane}), /*count=*/2,
+          /*elementBytes=*/4};
+}
+
 void FlashMemory::addPart(LoadOp load, int64_t rows, int64_t columns) {
-  int64_t chunks = llvm::divideCeil(columns, chunkElements);
-  int64_t pitch = (chunks | 1) * chunkElements;
+  int64_t pitch = llvm::alignTo(columns, chunkElements);
+  pitch += getLeastSpare(getRingLoad(), pitch, chunkElements, 2 * bankWords);
   parts.push_back({load, slotBytes, pitch});
   slotBytes += rows * pitch * 2;
 }
 
 void FlashMemory::place(int64_t keyWarps, int64_t stages, int64_t splits,
                         int64_t cluster) {
-  statePitch = columns + statePadding;
+  statePitch = columns + stateElements;
+  statePitch += getLeastSpare(getStateStore(), statePitch, 4, bankWords);
   slotBytes = llvm::alignTo(slotBytes, 128);
   int64_t ringBytes = stages * slotBytes;
   states = cluster == 1 ? 1 : splits / cluster;

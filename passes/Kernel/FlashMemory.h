@@ -12,9 +12,15 @@
 #ifndef WEFT_PASSES_KERNEL_FLASHMEMORY_H
 #define WEFT_PASSES_KERNEL_FLASHMEMORY_H
 
+#include "dialects/Tile/SharedMemoryBanks.h"
 #include "dialects/Tile/TileDialect.h"
 
 namespace weft::tile {
+
+/// What a warp reads at once of a tile in the ring, by ldmatrix, and what it
+/// writes at once of a state: in rows of either.
+RowAccess getRingLoad();
+RowAccess getStateStore();
 
 /// A tile of 16-bit elements in each slot.
 struct RingPart {

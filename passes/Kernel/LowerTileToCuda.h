@@ -20,6 +20,7 @@
 #include "dialects/Tile/TileDialect.h"
 #include "passes/Kernel/CudaArch.h"
 #include "passes/Kernel/FlashMemory.h"
+#include "passes/Kernel/FragmentLayouts.h"
 #include "passes/Kernel/StreamMemory.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -43,6 +44,15 @@ struct TileLayout {
   int64_t groups = 0;
 
   bool isReplicated() const { return columns == 1; }
+  /// Of the elements that a warp has first: (register, lane) -> column, and row
+  /// in the accumulators of a warpgroup.
+  Layout getFirstElements() const {
+    if (groups)
+      return getMmaAccumulator();
+    return Layout::identity(Axis::Register, Axis::Column,
+                            llvm::Log2_64(consecutive)) *
+           Layout::identity(Axis::Lane, Axis::Column, 5);
+  }
   int64_t elements() const { return rows * columns; }
   int64_t registers() const {
     if (groups)
@@ -103,11 +113,8 @@ struct PendingAccesses {
 
 /// Values of k of one multiplication, and of a fragment of the input.
 constexpr int64_t mmaSteps = 16, fragmentSteps = 2 * mmaSteps;
-/// Elements of an 8x8 matrix of panels or of a weight.
+/// Elements of an 8x8 matrix of panels.
 constexpr int64_t coreMatrix = PanelsAttr::groupRows * PanelsAttr::groupColumns;
-/// Elements from the core matrices of 8 columns of a weight to those of the
-/// next 8 in a step of 128.
-constexpr int64_t coreMatrixRow = 8 * 128;
 
 /// How a warp holds a tile that tensor cores accumulate: registers 4n .. 4n + 3
 /// are the result of one mma.sync. Of a tile of one column, a sum over k,
@@ -119,17 +126,20 @@ struct AccumulatorLayout {
   int64_t columnTiles, rowTiles; ///< Of one warp.
   int64_t columnWarps;
 
+  /// (register, lane) -> (row, column) of an accumulator: the weight, whose
+  /// columns the tile has, is the left-hand side.
+  static Layout getLayout() { return getMmaAccumulator().transposed(); }
+
   int64_t count() const { return columnTiles * rowTiles; }
   int64_t number(int64_t columnTile, int64_t rowTile) const {
     return columnTile * rowTiles + rowTile;
   }
 };
 
-/// How the four warps of a warpgroup hold a tile that they accumulate: warp w
-/// of the group has rows 16w .. 16w + 15 of the group's columns. Registers 4n
-/// .. 4n + 3 are columns 8n + 2 * inGroup + {0, 1} of row `group`, then those
-/// of row `group` + 8. Of a tile of one column, a sum over k, a lane has a part
-/// of those two rows.
+/// How the four warps of a warpgroup hold a tile that they accumulate: as
+/// getWarpgroupAccumulator() says, of the group's columns. Of a tile of one
+/// column, a sum over k, a lane has a part of the two rows that it has of the
+/// columns.
 struct WarpgroupLayout {
   /// The rows of a multiplication, and those of a warp.
   static constexpr int64_t rows = 64, warpRows = 16;
@@ -140,6 +150,10 @@ struct WarpgroupLayout {
   int64_t groups;   ///< Of the step warps that share the columns.
 
   int64_t registers() const { return columns / 2; }
+  /// (register, lane, warp) -> (row, column) of a power of two of columns.
+  Layout getLayout() const {
+    return getWarpgroupAccumulator(llvm::Log2_64_Ceil(columns));
+  }
 };
 
 /// A channel's place in shared memory.
@@ -218,6 +232,10 @@ struct SoftmaxMerge {
   mlir::Value left, right;
 };
 
+/// (row, column) -> offset of a left-hand operand in a view of a weight, whose
+/// rows are columns of the tile; none if the view is not in core matrices.
+std::optional<Layout> getWeightLayout(mlir::MemRefType view);
+
 cuda::PtrType sharedPointer(mlir::Type element);
 
 /// A vector of some consecutive elements of another one.
@@ -284,8 +302,8 @@ private:
   };
   AccumulatorLayout accumulatorLayout(mlir::Type tile);
   std::pair<mlir::Value, mlir::Value> warpPlace();
-  mlir::Value loadRowFragment(mlir::MemRefType type, mlir::Value pointer,
-                              mlir::Value start, const InputFragment &at);
+  mlir::Value loadRowFragment(mlir::Value pointer, mlir::Value start,
+                              mlir::Value within, const Layout &memory);
   mlir::Value loadColumnFragment(LoadOp load, const InputFragment &at);
   mlir::FailureOr<mlir::Value> loadFragment(LoadOp load,
                                             const InputFragment &at);
@@ -421,6 +439,11 @@ private:
   void beforeRead(mlir::Value view);
   void beforeWrite(mlir::Value view, mlir::Operation *op);
   void enterLoop(mlir::Operation *loop);
+
+  // Coordinates that layouts give, i32.
+  mlir::Value bitsOf(mlir::Value value, unsigned bits, const BitField &field);
+  mlir::Value along(const Layout &layout, Axis output, Axis input,
+                    mlir::Value coordinate, int64_t scale = 1);
 
   // Memory.
   CudaView makeView(mlir::MemRefType type, mlir::Value pointer);

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Weft/PackedLayout.h"
 #include "passes/Kernel/LowerTileToCuda.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -75,16 +76,28 @@ Value CudaTileEmitter::mergeValues(const SoftmaxMerge &merge, Value a,
   return math::FmaOp::create(b, a, merge.left, right);
 }
 
+/// How a warp holds the values of a state: rows of 8, and columns.
+static Layout getStateLayout(ValueRange state) {
+  auto countOf = [](Value value) {
+    return cast<VectorType>(value.getType()).getNumElements();
+  };
+  int64_t halves = countOf(state[0]);
+  int64_t pairs = countOf(state[2]) / (2 * halves);
+  return getSumFragment(halves * coreMatrixSize, pairs * coreMatrixSize);
+}
+
 /// The state of both states that a warp has in registers.
 SmallVector<Value> CudaTileEmitter::mergeStates(ValueRange a, ValueRange c) {
   SoftmaxMerge merge = mergeRows({a[0], a[1]}, {c[0], c[1]});
   auto type = cast<VectorType>(a[2].getType());
-  int64_t rows = cast<VectorType>(a[0].getType()).getNumElements();
+  Layout layout = getStateLayout(a);
   auto repeat = [&](Value factors) -> Value {
     SmallVector<Value> elements;
     for (int64_t i = 0; i < type.getNumElements(); ++i)
-      elements.push_back(
-          vector::ExtractOp::create(b, factors, i % (2 * rows) / 2));
+      elements.push_back(vector::ExtractOp::create(
+          b, factors,
+          layout.at({{Axis::Register, static_cast<uint64_t>(i)}}, Axis::Row) /
+              coreMatrixSize));
     return vector::FromElementsOp::create(b, type, elements);
   };
   SoftmaxMerge ofValues = {{}, repeat(merge.left), repeat(merge.right)};
@@ -134,15 +147,18 @@ void CudaTileEmitter::emitEmptyStates() {
 }
 
 /// Calls `body` for each of a thread's rows of the warp's state of that number,
-/// g or g + 8, with where the thread's part begins.
+/// with where the thread's part begins.
 void CudaTileEmitter::forStateRows(
     ValueRange state, Value number_,
     function_ref<void(int64_t half, Value start)> body) {
   const LanePosition &place = lanePosition();
   int64_t halves = cast<VectorType>(state[0].getType()).getNumElements();
-  Value first = add(place.group, mul(place.rowWarp, 8 * halves));
+  Layout layout = getStateLayout(state);
+  Value first = add(along(layout, Axis::Row, Axis::Lane, place.lane),
+                    mul(place.rowWarp, 8 * halves));
   Value mine = add(stateStart(number_, place.keyWarp),
-                   add(mul(first, flash->statePitch), mul(place.inGroup, 2)));
+                   add(mul(first, flash->statePitch),
+                       along(layout, Axis::Column, Axis::Lane, place.lane)));
   for (int64_t half = 0; half < halves; ++half) {
     Value row = add(first, number(8 * half));
     auto schedule = cast<FlashScheduleAttr>(kernel.getScheduleAttr());
@@ -159,10 +175,13 @@ void CudaTileEmitter::forStateRows(
 void CudaTileEmitter::forStatePairs(
     ValueRange state, int64_t half, Value start,
     function_ref<void(int64_t first, Value at)> body) {
-  int64_t halves = cast<VectorType>(state[0].getType()).getNumElements();
-  int64_t registers = cast<VectorType>(state[2].getType()).getNumElements();
-  for (int64_t i = 2 * half; i < registers; i += 2 * halves)
-    body(i, add(start, number(i / (2 * halves) * 8)));
+  Layout layout = getStateLayout(state);
+  uint64_t registers = cast<VectorType>(state[2].getType()).getNumElements();
+  for (uint64_t i = 0; i < registers; i += 2)
+    if (layout.at({{Axis::Register, i}}, Axis::Row) ==
+        static_cast<uint64_t>(half) * coreMatrixSize)
+      body(i,
+           add(start, number(layout.at({{Axis::Register, i}}, Axis::Column))));
 }
 
 /// A thread's row of a state in registers without its values.

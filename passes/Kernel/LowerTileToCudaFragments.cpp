@@ -69,25 +69,15 @@ Value CudaTileEmitter::placeInPanels(MemRefType type, Value row, Value k) {
                  mul(inPanel, coreMatrix / PanelsAttr::groupColumns)));
 }
 
-/// Eight rows of panels, or one row that stands for all: lane l addresses row
-/// l % 8 of the (l / 8)-th 8 values of k, counted from `start`.
-Value CudaTileEmitter::loadRowFragment(MemRefType type, Value pointer,
-                                       Value start, const InputFragment &at) {
-  Value lane = lanePosition().lane;
-  Value laneStep =
-      b.createOrFold<arith::DivUIOp>(lane, number(AccumulatorLayout::tileRows));
-  Value place;
-  if (isa<PanelsAttr>(type.getLayout())) {
-    Value laneRow = b.createOrFold<arith::RemUIOp>(
-        lane, number(AccumulatorLayout::tileRows));
-    place = add(
-        placeInPanels(type, at.row, at.k),
-        add(mul(laneRow, PanelsAttr::groupColumns), mul(laneStep, coreMatrix)));
-  } else {
-    place = add(at.k, mul(laneStep, fragmentElements));
-  }
+/// A fragment of the input that begins `within` elements behind `start` and
+/// whose elements lie there as `memory` says, (row, column) -> offset.
+Value CudaTileEmitter::loadRowFragment(Value pointer, Value start, Value within,
+                                       const Layout &memory) {
+  Layout places = getInputAccess().rows.then(memory);
+  Value ofLane = along(places, Axis::Offset, Axis::Lane, lanePosition().lane);
   return cuda::LoadMatrixOp::create(b, VectorType::get(4, b.getI32Type()),
-                                    pointer, add(start, place), UnitAttr());
+                                    pointer, add(start, add(within, ofLane)),
+                                    UnitAttr());
 }
 
 /// One row of 16-bit elements, the same for all rows of the fragment.
@@ -97,14 +87,19 @@ Value CudaTileEmitter::loadColumnFragment(LoadOp load,
   Value pointer = cuda::SharedMemoryOp::create(b, sharedPointer(b.getI32Type()),
                                                part.offset);
   // Counted in pairs.
+  Layout layout = getInputFragment()
+                      .divide(Layout::identity(Axis::Register, Axis::Column, 1))
+                      .value();
   Value start = add(mul(part.slot, part.slotBytes / 4),
                     b.createOrFold<arith::DivUIOp>(at.k, number(2)));
-  start = add(start, lanePosition().inGroup);
+  start =
+      add(start, along(layout, Axis::Column, Axis::Lane, lanePosition().lane));
   SmallVector<Value> pairs;
-  for (int64_t i = 0; i < 4; ++i)
-    pairs.push_back(cuda::LoadOp::create(b, b.getI32Type(), pointer,
-                                         add(start, number(4 * i)),
-                                         cuda::CacheHint::Default));
+  for (uint64_t i = 0; i < 4; ++i)
+    pairs.push_back(cuda::LoadOp::create(
+        b, b.getI32Type(), pointer,
+        add(start, number(layout.at({{Axis::Register, i}}, Axis::Column))),
+        cuda::CacheHint::Default));
   return vector::FromElementsOp::create(b, VectorType::get(4, b.getI32Type()),
                                         pairs);
 }
@@ -131,19 +126,28 @@ FailureOr<Value> CudaTileEmitter::loadFragment(LoadOp load,
   bool isPart = slotParts.contains(load.getView());
   if (isPart && isOneRow && tile.getDimSize(0) == 1)
     return loadColumnFragment(load, at);
-  if (isPart && isa<PanelsAttr>(view.getLayout())) {
+  Layout fragment = getInputFragment();
+  unsigned rowBits = fragment.outputBits(Axis::Row),
+           columnBits = fragment.outputBits(Axis::Column);
+  if (auto panels = dyn_cast<PanelsAttr>(view.getLayout()); isPart && panels) {
     const SlotPart &part = slotParts.at(load.getView());
-    return loadRowFragment(
-        view,
-        cuda::SharedMemoryOp::create(b, sharedPointer(view.getElementType()),
-                                     part.offset),
-        mul(part.slot, part.slotBytes * 8 / view.getElementTypeBitWidth()), at);
+    if (std::optional<Layout> memory = getTileLayout(
+            panels.getAddress(view.getShape()), rowBits, columnBits))
+      return loadRowFragment(
+          cuda::SharedMemoryOp::create(b, sharedPointer(view.getElementType()),
+                                       part.offset),
+          mul(part.slot, part.slotBytes * 8 / view.getElementTypeBitWidth()),
+          placeInPanels(view, at.row, at.k), *memory);
   }
   if (load.getView().getDefiningOp<ScratchOp>() && isOneRow)
-    return loadRowFragment(view, views.at(load.getView()).pointer,
-                           b.createOrFold<arith::IndexCastOp>(
-                               b.getI32Type(), values.at(load.getIndices()[1])),
-                           at);
+    return loadRowFragment(
+        views.at(load.getView()).pointer,
+        b.createOrFold<arith::IndexCastOp>(b.getI32Type(),
+                                           values.at(load.getIndices()[1])),
+        at.k,
+        // One row that stands for all.
+        Layout::copies(Axis::Row, Axis::Offset, rowBits) *
+            Layout::identity(Axis::Column, Axis::Offset, columnBits));
   return load.emitError("needs the input of multiplications in panels of a "
                         "slot, or one row of 16-bit elements; found a view of "
                         "type ")
@@ -273,6 +277,13 @@ LogicalResult CudaTileEmitter::emitFragments(ConsumeOp op) {
     else if (failed(emitOp(&inner)))
       return failure();
   }
+  for (MmaOp mma : products) {
+    auto weight = mma.getRhs().getDefiningOp<LoadOp>();
+    if (!weight || !slotParts.contains(weight.getView()) ||
+        !getWeightLayout(cast<MemRefType>(weight.getView().getType())))
+      return mma.emitError(
+          "needs its right-hand side in core matrices of a slot");
+  }
   if (hasWarpgroups()) {
     if (failed(emitWarpgroupPiece(products, sums)))
       return failure();
@@ -293,6 +304,16 @@ LogicalResult CudaTileEmitter::emitFragments(ConsumeOp op) {
   return success();
 }
 
+std::optional<Layout> weft::tile::getWeightLayout(MemRefType view) {
+  auto layout = dyn_cast<CoreMatricesAttr>(view.getLayout());
+  if (!layout)
+    return std::nullopt;
+  Layout operand = getMmaLhs();
+  return getTileLayout(layout.getAddress(view.getShape()),
+                       operand.outputBits(Axis::Row),
+                       operand.outputBits(Axis::Column));
+}
+
 /// Left-hand fragments of two steps of k16 from `k` on, of all column tiles of
 /// the warp.
 SmallVector<Value> CudaTileEmitter::loadWeightFragments(MmaOp mma,
@@ -308,15 +329,11 @@ SmallVector<Value> CudaTileEmitter::loadWeightFragments(MmaOp mma,
   Type element = getElementTypeOrSelf(mma.getRhs().getType());
   Value pointer =
       cuda::SharedMemoryOp::create(b, sharedPointer(element), part.offset);
-  // Lane l addresses row l % 8 of matrix l / 8: of the first and the second 8
-  // columns, first for the lower 8 values of k.
-  Value lane = lanePosition().lane;
-  Value row = b.createOrFold<arith::RemUIOp>(lane, number(coreMatrixSize));
-  Value matrix = b.createOrFold<arith::DivUIOp>(lane, number(coreMatrixSize));
-  Value inFragment = add(
-      mul(row, coreMatrixSize),
-      add(mul(b.createOrFold<arith::AndIOp>(matrix, number(1)), coreMatrixRow),
-          mul(b.createOrFold<arith::DivUIOp>(matrix, number(2)), coreMatrix)));
+  auto view = cast<MemRefType>(
+      mma.getRhs().getDefiningOp<LoadOp>().getView().getType());
+  Layout memory = getWeightLayout(view).value();
+  Value inFragment = along(getLeftAccess().rows.then(memory), Axis::Offset,
+                           Axis::Lane, lanePosition().lane);
   Value start = add(mul(part.slot, part.slotBytes / 2), inFragment);
   // The value of k, in the step and in its block of 128.
   Value first = add(mul(stepWarp, warpStep), number(k));

@@ -13,7 +13,7 @@ static Value columnOf(ImplicitLocOpBuilder &b, Value column,
   return b.createOrFold<arith::AddIOp>(first, position.column);
 }
 
-/// The two columns of a pair are in one thread or in neighbouring ones: a
+/// The two columns of a pair are in one thread or in lanes of one warp: a
 /// tile's columns and the threads are even.
 LogicalResult CudaTileEmitter::emitRotate(RotateOp op) {
   auto type = cast<RankedTensorType>(op.getType());
@@ -28,7 +28,8 @@ LogicalResult CudaTileEmitter::emitRotate(RotateOp op) {
   auto widen = [&](Value value) {
     return b.createOrFold<arith::IndexCastOp>(b.getIndexType(), value);
   };
-  bool hasPairs = layout.consecutive % 2 == 0;
+  PairPlace pair = getPairPlace(layout.getFirstElements());
+  bool hasPairs = pair.lanes == 0;
   SmallVector<Value> registers;
   for (int64_t i = 0; i < layout.registers(); i += hasPairs ? 2 : 1) {
     TilePosition position = positionOf(layout, i);
@@ -57,7 +58,7 @@ LogicalResult CudaTileEmitter::emitRotate(RotateOp op) {
     Value own = registerOf(op.getTile(), i);
     Value negative = arith::NegFOp::create(b, sine);
     if (hasPairs) {
-      Value next = registerOf(op.getTile(), i + 1);
+      Value next = registerOf(op.getTile(), i ^ pair.registers);
       rotate(own, next, negative);
       rotate(next, own, sine);
       continue;
@@ -66,7 +67,7 @@ LogicalResult CudaTileEmitter::emitRotate(RotateOp op) {
         equal(b.createOrFold<arith::AndIOp>(column, number(1)), number(0));
     rotate(own,
            cuda::ShuffleXorOp::create(b, own.getType(), own,
-                                      b.getI64IntegerAttr(1)),
+                                      b.getI64IntegerAttr(pair.lanes)),
            arith::SelectOp::create(b, isFirst, negative, sine));
   }
   values[op.getResult()] = pack(type, registers);

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Weft/PackedLayout.h"
 #include "passes/Kernel/LowerTileToCuda.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -48,9 +49,9 @@ void CudaTileEmitter::meetBlocks(bool relaxed) {
   cuda::ClusterArriveOp::create(b, relaxed);
 }
 
-/// The sum of the parts that the four lanes of a group have.
+/// The sum of the parts that the lanes of a row have.
 Value CudaTileEmitter::addLanes(Value part) {
-  for (int64_t mask : {1, 2})
+  for (int64_t mask : getRowMasks(getMatrixFragment()))
     part = arith::AddFOp::create(
         b, part,
         cuda::ShuffleXorOp::create(b, part.getType(), part,
@@ -81,18 +82,22 @@ void CudaTileEmitter::forSumElements(
     }
     return;
   }
-  // Element i of accumulator (m, j): column group + 8 * (i / 2) of column tile
-  // m, row 2 * inGroup + i % 2 of row tile j.
+  // Element i of accumulator (m, j), in column tile m and row tile j.
+  Layout inTile = AccumulatorLayout::getLayout();
   Value corner =
       add(mul(columnWarp, layout.columnTiles * AccumulatorLayout::tileColumns),
-          add(lane.group, mul(lane.inGroup, 2 * pitch)));
+          add(along(inTile, Axis::Column, Axis::Lane, lane.lane),
+              along(inTile, Axis::Row, Axis::Lane, lane.lane, pitch)));
   for (int64_t m = 0; m < layout.columnTiles; ++m)
     for (int64_t j = 0; j < layout.rowTiles; ++j)
-      for (int64_t i = 0; i < 4; ++i)
+      for (uint64_t i = 0; i < 4; ++i) {
+        int64_t row = inTile.at({{Axis::Register, i}}, Axis::Row);
+        int64_t column = inTile.at({{Axis::Register, i}}, Axis::Column);
         body(add(corner,
-                 number(m * AccumulatorLayout::tileColumns + i / 2 * 8 +
-                        (j * AccumulatorLayout::tileRows + i % 2) * pitch)),
+                 number(m * AccumulatorLayout::tileColumns + column +
+                        (j * AccumulatorLayout::tileRows + row) * pitch)),
              vector::ExtractOp::create(b, held, 4 * layout.number(m, j) + i));
+      }
 }
 
 /// An element of a sum, or a vector: those of all areas, or of all blocks,
@@ -202,9 +207,13 @@ void CudaTileEmitter::keepSums(ShareOp op) {
     }
     Value ofRows[] = {addLanes(registerOf(sum, 0)),
                       addLanes(registerOf(sum, 1))};
+    Layout layout = warpgroupLayout(type).getLayout();
     SmallVector<Value> registers;
     for (int64_t i = 0; i < layoutOf(type).registers(); ++i)
-      registers.push_back(ofRows[i / 2 % 2]);
+      registers.push_back(
+          ofRows[layout.at({{Axis::Register, static_cast<uint64_t>(i)}},
+                           Axis::Row) /
+                 coreMatrixSize]);
     values[result] = pack(type, registers);
   }
 }

@@ -1,11 +1,7 @@
 //===- LowerTileToCudaWarpTile.cpp - Tiles that warps hold ----------------===//
 //
 // Of a tile with the encoding #tile.warp_tile a warp has 16 rows, which it
-// holds as mma.sync gives them: with g = lane / 4 and t = lane % 4, registers
-// 4n .. 4n + 3 are the elements (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t +
-// 1) of the warp's n-th 8 columns. A tile of one column has a register for row
-// g and one for g
-// + 8. Where the warp has 8 rows the registers of rows g are there only; a
+// holds as mma.sync gives them: getSumFragment(). Where the warp has 8 rows a
 // multiplication gets zeros for the others. Elements of 16 bits are packed in
 // pairs, which makes the tile the left-hand operand of the next multiplication.
 //
@@ -20,8 +16,8 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::tile;
 
-/// Values of k of one multiplication; columns come in pairs of 8.
-static constexpr int64_t mmaSteps = 16, mmaColumns = 16;
+/// Columns come in pairs of 8.
+static constexpr int64_t mmaColumns = 16;
 
 WarpTileAttr weft::tile::getWarpTile(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
@@ -50,7 +46,12 @@ static int64_t getWarpRows(Type type) {
   return getRows(type) / getWarpTile(type).getRowWarps();
 }
 
-/// Rows of a tile that a thread has elements of: g, or g and g + 8.
+/// What a warp has of a tile.
+static Layout getLayout(Type type) {
+  return getSumFragment(getWarpRows(type), getWarpColumns(type));
+}
+
+/// Rows of a tile that a thread has elements of.
 static int64_t getHalves(Type type) { return getWarpRows(type) / 8; }
 
 static int64_t getRegisters(Type type) {
@@ -58,10 +59,9 @@ static int64_t getRegisters(Type type) {
   return (columns == 1 ? 1 : columns / 8 * 2) * getHalves(type);
 }
 
-/// Which of a thread's rows a register is in: g or g + 8.
-static int64_t getHalf(Type type, int64_t reg) {
-  int64_t halves = getHalves(type);
-  return getWarpColumns(type) == 1 ? reg : reg % (2 * halves) / 2;
+/// Which of a thread's rows a register is in.
+static int64_t getHalf(Type type, uint64_t reg) {
+  return getLayout(type).at({{Axis::Register, reg}}, Axis::Row) / 8;
 }
 
 Type CudaTileEmitter::convertWarpTile(RankedTensorType type) {
@@ -108,15 +108,18 @@ Value CudaTileEmitter::warpPart(int64_t columnWarps, int64_t size) {
 std::pair<Value, Value> CudaTileEmitter::warpElement(RankedTensorType type,
                                                      int64_t reg) {
   const LanePosition &place = lanePosition();
-  Value row = add(add(place.group, number(8 * getHalf(type, reg))),
-                  mul(place.rowWarp, getWarpRows(type)));
+  Layout layout = getLayout(type);
+  auto inWarp = [&](Axis axis) {
+    return add(along(layout, axis, Axis::Lane, place.lane),
+               number(layout.at({{Axis::Register, static_cast<uint64_t>(reg)}},
+                                axis)));
+  };
+  Value row = add(inWarp(Axis::Row), mul(place.rowWarp, getWarpRows(type)));
   if (getWarpColumns(type) == 1)
     return {row, number(0)};
-  int64_t inTile = 2 * getHalves(type);
-  Value column = add(mul(place.inGroup, 2), number(reg / inTile * 8 + reg % 2));
   return {row,
           add(warpPart(getWarpTile(type).getColumnWarps(), type.getDimSize(1)),
-              column)};
+              inWarp(Axis::Column))};
 }
 
 LogicalResult CudaTileEmitter::emitOnWarpTiles(Operation *op) {
@@ -187,8 +190,8 @@ LogicalResult CudaTileEmitter::emitWarpBroadcast(BroadcastOp op) {
   return success();
 }
 
-/// Of a warp's columns: a thread's registers in order, then the four threads
-/// that share a row.
+/// Of a warp's columns: a thread's registers in order, then the threads that
+/// share a row.
 LogicalResult CudaTileEmitter::emitWarpReduce(ReduceOp op) {
   Type from = op.getInput().getType();
   if (!getWarpTile(from))
@@ -201,7 +204,7 @@ LogicalResult CudaTileEmitter::emitWarpReduce(ReduceOp op) {
     row = row ? combine(op.getKind(), row, element) : element;
   }
   for (Value &row : rows)
-    for (int64_t mask : {1, 2})
+    for (int64_t mask : getRowMasks(getLayout(from)))
       row = combine(op.getKind(), row,
                     cuda::ShuffleXorOp::create(b, row.getType(), row,
                                                b.getI64IntegerAttr(mask)));
@@ -276,43 +279,46 @@ LogicalResult CudaTileEmitter::emitWarpProduct(
   Value pointer = cuda::SharedMemoryOp::create(
       b, cuda::PtrType::get(b.getContext(), element, cuda::Space::Shared),
       part->offset);
-  // Lane l addresses row l % 8 of matrix l / 8 of 2 x 2 in 16 x 16 elements,
-  // the matrices along k first.
-  const LanePosition &place = lanePosition();
-  Value row = b.createOrFold<arith::AndIOp>(place.lane, number(15));
-  Value column = mul(b.createOrFold<arith::DivUIOp>(place.lane, number(16)), 8);
+  MatrixAccess access = getRightAccess();
+  Value lane = lanePosition().lane;
+  Value row = along(access.rows, Axis::Row, Axis::Lane, lane);
+  Value column = along(access.rows, Axis::Column, Axis::Lane, lane);
   row = add(row, warpPart(leftWarps, left.getDimSize(1)));
   column =
       add(column, warpPart(columnWarps,
                            cast<RankedTensorType>(op.getType()).getDimSize(1)));
   Value start = add(mul(flashSlot, flash->slotBytes / 2),
                     add(mul(row, part->pitch), column));
-  // Registers of rows g of 16 values of k, or of 8 columns of a sum, with
-  // zeros for rows g + 8 that the tile has not.
+  // Registers of 16 values of k, `perRegister` elements each, or of 8 columns
+  // of a sum, with zeros for rows that the tile has not.
   int64_t halves = getHalves(op.getType());
   auto withAllRows = [&](Value held, int64_t first, Value none,
-                         ArrayRef<int64_t> places) -> Value {
+                         const Layout &operand, uint64_t perRegister) -> Value {
     if (halves == 2)
       return sliceVector(b, held, first, 4);
     SmallVector<Value> elements(4, none);
-    for (auto [i, place] : llvm::enumerate(places))
-      elements[place] = vector::ExtractOp::create(b, held, first + i);
+    for (uint64_t place = 0; place < 4; ++place)
+      if (operand.at({{Axis::Register, place * perRegister}}, Axis::Row) == 0)
+        elements[place] = vector::ExtractOp::create(b, held, first++);
     return vector::FromElementsOp::create(b, VectorType::get(4, none.getType()),
                                           elements);
   };
   Value lhs = values.at(op.getLhs()), held = values.at(op.getAccumulator());
   Type fragment = VectorType::get(4, b.getI32Type());
+  UnitAttr transposed = access.isTransposed ? b.getUnitAttr() : UnitAttr();
   for (int64_t n = 0; n < columns; n += mmaColumns) {
     int64_t first = n / 8 * 2 * halves;
     SmallVector<Value, 2> sums;
     for (int64_t half = 0; half < 2; ++half)
-      sums.push_back(
-          withAllRows(held, first + half * 2 * halves, constantF32(0), {0, 1}));
+      sums.push_back(withAllRows(held, first + half * 2 * halves,
+                                 constantF32(0), getMmaAccumulator(),
+                                 /*perRegister=*/1));
     for (int64_t k = 0; k < steps; k += mmaSteps) {
-      Value a = withAllRows(lhs, k / mmaSteps * 2 * halves, number(0), {0, 2});
+      Value a = withAllRows(lhs, k / mmaSteps * 2 * halves, number(0),
+                            getMmaLhs(), /*perRegister=*/2);
       Value at = add(start, number(k * part->pitch + n));
       Value matrices =
-          cuda::LoadMatrixOp::create(b, fragment, pointer, at, b.getUnitAttr());
+          cuda::LoadMatrixOp::create(b, fragment, pointer, at, transposed);
       for (auto [half, sum] : llvm::enumerate(sums))
         sum = cuda::MmaOp::create(b, sum.getType(), TypeAttr::get(element), a,
                                   sliceVector(b, matrices, 2 * half, 2), sum);

@@ -69,6 +69,8 @@ LogicalResult CudaTileEmitter::emitWarpgroupPiece(ArrayRef<MmaOp> products,
   Value group = warpgroupPlace().second;
   Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   SmallVector<std::array<Value, 2>> added(sums.size(), {zero, zero});
+  // Pairs of the input's fragments become those of left-hand operands.
+  Layout operand = getMmaLhs(), registers = getInputFragment().pseudoInverse();
   SmallVector<Value> left;
   for (int64_t k = 0; k < warpStep; k += fragmentSteps) {
     InputFragment at;
@@ -88,11 +90,17 @@ LogicalResult CudaTileEmitter::emitWarpgroupPiece(ArrayRef<MmaOp> products,
         parts[half] = *next;
       }
     }
-    for (int64_t pair = 0; pair < 4; pair += 2) {
+    for (int64_t inFragment = 0; inFragment < fragmentSteps;
+         inFragment += mmaSteps) {
       SmallVector<Value> elements;
-      for (int64_t high = 0; high < 2; ++high)
-        for (Value half : halves)
-          elements.push_back(vector::ExtractOp::create(b, half, pair + high));
+      for (uint64_t pair = 0; pair < 4; ++pair) {
+        uint64_t row = operand.at({{Axis::Register, 2 * pair}}, Axis::Row);
+        uint64_t column =
+            operand.at({{Axis::Register, 2 * pair}}, Axis::Column) + inFragment;
+        elements.push_back(vector::ExtractOp::create(
+            b, halves[row / coreMatrixSize],
+            registers.at({{Axis::Column, column}}, Axis::Register) / 2));
+      }
       left.push_back(vector::FromElementsOp::create(
           b, VectorType::get(4, b.getI32Type()), elements));
     }
@@ -136,12 +144,21 @@ CudaTileEmitter::emitWarpgroupProducts(ArrayRef<MmaOp> products,
   SmallVector<Value> sums(
       arrive.getResults().take_front(products.size() * parts));
   ValueRange fragments = arrive.getResults().drop_front(sums.size());
+  auto nextMatrix = [&](const Layout &memory, Axis axis) {
+    return b.getI64IntegerAttr(
+        memory.at({{axis, coreMatrixSize}}, Axis::Offset));
+  };
   for (auto [k, fragment] : llvm::enumerate(fragments))
     for (auto [n, product] : llvm::enumerate(products)) {
       MmaOp mma = product;
       Type type = getElementTypeOrSelf(mma.getRhs().getType());
       const SlotPart &slot =
           slotParts.at(mma.getRhs().getDefiningOp<LoadOp>().getView());
+      Layout memory =
+          getWeightLayout(
+              cast<MemRefType>(
+                  mma.getRhs().getDefiningOp<LoadOp>().getView().getType()))
+              .value();
       Value pointer =
           cuda::SharedMemoryOp::create(b, sharedPointer(type), slot.offset);
       Value at = add(mul(slot.slot, slot.slotBytes / 2),
@@ -154,8 +171,8 @@ CudaTileEmitter::emitWarpgroupProducts(ArrayRef<MmaOp> products,
                          static_cast<int64_t>(k) * mmaSteps * coreMatrixSize;
         sum = cuda::WarpgroupMmaOp::create(
             b, sum.getType(), TypeAttr::get(type), fragment, pointer,
-            add(at, number(offset)), b.getI64IntegerAttr(coreMatrix),
-            b.getI64IntegerAttr(coreMatrixRow), sum);
+            add(at, number(offset)), nextMatrix(memory, Axis::Column),
+            nextMatrix(memory, Axis::Row), sum);
       }
     }
   auto wait = cuda::WarpgroupWaitOp::create(b, sums);
@@ -172,18 +189,26 @@ CudaTileEmitter::emitWarpgroupProducts(ArrayRef<MmaOp> products,
 
 TilePosition CudaTileEmitter::makeWarpgroupPosition(const TileLayout &layout,
                                                     int64_t reg) {
-  const LanePosition &lane = lanePosition();
+  Value lane = lanePosition().lane;
   auto [rowWarp, group] = warpgroupPlace();
+  int64_t columns = layout.columns / layout.groups;
+  Layout inGroup =
+      WarpgroupLayout{layout.rows, columns, layout.groups}.getLayout();
+  auto ofRegister = [&](Axis axis) {
+    return number(
+        inGroup.at({{Axis::Register, static_cast<uint64_t>(reg)}}, axis));
+  };
   TilePosition position;
-  position.row = add(add(mul(rowWarp, WarpgroupLayout::warpRows), lane.group),
-                     number(reg / 2 % 2 * coreMatrixSize));
+  position.row = add(add(along(inGroup, Axis::Row, Axis::Warp, rowWarp),
+                         along(inGroup, Axis::Row, Axis::Lane, lane)),
+                     ofRegister(Axis::Row));
   if (layout.rows < WarpgroupLayout::rows) {
     position.inside = less(position.row, number(layout.rows));
     position.row = min(position.row, number(layout.rows - 1));
   }
-  position.column = add(
-      mul(group, layout.columns / layout.groups),
-      add(mul(lane.inGroup, 2), number(reg / 4 * coreMatrixSize + reg % 2)));
+  position.column = add(mul(group, columns),
+                        add(along(inGroup, Axis::Column, Axis::Lane, lane),
+                            ofRegister(Axis::Column)));
   return position;
 }
 
@@ -197,15 +222,19 @@ void CudaTileEmitter::forWarpgroupElements(
   const LanePosition &lane = lanePosition();
   auto [rowWarp, group] = warpgroupPlace();
   int64_t pitch = memory.getPitch();
-  Value firstRow = mul(rowWarp, WarpgroupLayout::warpRows);
-  Value corner = mul(add(firstRow, lane.group), pitch);
+  Layout inGroup = layout.getLayout(), held = inGroup.pseudoInverse();
+  Value firstRow = along(inGroup, Axis::Row, Axis::Warp, rowWarp);
+  Value corner = mul(
+      add(firstRow, along(inGroup, Axis::Row, Axis::Lane, lane.lane)), pitch);
   bool isRowSum = memory.columns == 1;
   SmallVector<Value> rowSums;
   if (isRowSum) {
     for (int64_t half = 0; half < 2; ++half)
       rowSums.push_back(addLanes(registerOf(sum, half)));
   } else {
-    corner = add(corner, add(mul(group, layout.columns), mul(lane.inGroup, 2)));
+    corner =
+        add(corner, add(mul(group, layout.columns),
+                        along(inGroup, Axis::Column, Axis::Lane, lane.lane)));
   }
   Value isInside;
   if (layout.tileRows < WarpgroupLayout::rows)
@@ -221,9 +250,14 @@ void CudaTileEmitter::forWarpgroupElements(
         body(at, rowSums[half]);
         continue;
       }
-      for (int64_t n = 0; n * coreMatrixSize < layout.columns; ++n)
-        body(add(at, number(n * coreMatrixSize)),
-             sliceVector(b, values.at(sum), 4 * n + 2 * half, 2));
+      uint64_t row = half * coreMatrixSize;
+      for (uint64_t column = 0; column < static_cast<uint64_t>(layout.columns);
+           column += coreMatrixSize)
+        body(add(at, number(column)),
+             sliceVector(b, values.at(sum),
+                         held.at({{Axis::Row, row}, {Axis::Column, column}},
+                                 Axis::Register),
+                         2));
     }
   });
 }

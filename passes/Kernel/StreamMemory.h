@@ -3,6 +3,7 @@
 #ifndef WEFT_PASSES_KERNEL_STREAMMEMORY_H
 #define WEFT_PASSES_KERNEL_STREAMMEMORY_H
 
+#include "dialects/Tile/SharedMemoryBanks.h"
 #include "dialects/Tile/TileDialect.h"
 
 namespace weft::tile {
@@ -13,8 +14,8 @@ struct SumMemory {
   int64_t rows, columns;
   /// One for each step warp, or one that they add to in turn.
   int64_t areas;
-  /// Elements behind the columns of a row, which put the rows that a warp
-  /// writes at once in different banks.
+  /// Elements behind the columns of a row, which put what a warp writes at once
+  /// in different banks.
   int64_t spare;
 
   /// Elements between rows.
@@ -24,6 +25,9 @@ struct SumMemory {
     return llvm::alignTo(4 * areas * getAreaElements(), 128);
   }
 };
+
+/// What a warp writes of a sum at once, in rows of the tile.
+RowAccess getSumStore(bool warpgroups);
 
 /// Who has parts of the sums of a `tile.share`.
 struct SumParts {

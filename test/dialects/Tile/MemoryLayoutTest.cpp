@@ -95,3 +95,29 @@ TEST_F(MemoryLayoutTest, Panels) {
   EXPECT_EQ(layout.getPhysicalShape({ShapedType::kDynamic, 3, 128}),
             (SmallVector<int64_t>{3, ShapedType::kDynamic, 128}));
 }
+
+TEST_F(MemoryLayoutTest, TilesAsLinearLayouts) {
+  // The first elements of a view, by what the layouts say of its indices.
+  auto expectTile = [](MemoryLayoutInterface layout, ArrayRef<int64_t> shape,
+                       unsigned rowBits, unsigned columnBits) {
+    std::optional<Layout> tile =
+        getTileLayout(layout.getAddress(shape), rowBits, columnBits);
+    ASSERT_TRUE(tile);
+    EXPECT_TRUE(tile->isInjective());
+    for (uint64_t n = 0; n < 1u << rowBits; ++n)
+      for (uint64_t k = 0; k < 1u << columnBits; ++k)
+        EXPECT_EQ(tile->at({{Axis::Row, n}, {Axis::Column, k}}, Axis::Offset),
+                  static_cast<uint64_t>(getAddress(
+                      layout, shape,
+                      {static_cast<int64_t>(n), static_cast<int64_t>(k)})));
+  };
+  expectTile(CoreMatricesAttr::get(&context), {64, 256}, 6, 8);
+  expectTile(CoreMatricesAttr::get(&context), {48, 384}, 4, 7);
+  expectTile(PanelsAttr::get(&context, 128), {16, 384}, 4, 7);
+  expectTile(PanelsAttr::get(&context, 32), {16, 96}, 4, 5);
+  // From panel to panel the rows count, and 384 columns are no power of two.
+  auto panels = PanelsAttr::get(&context, 128).getAddress({16, 384});
+  EXPECT_FALSE(getTileLayout(panels, 3, 8));
+  auto matrices = CoreMatricesAttr::get(&context).getAddress({48, 384});
+  EXPECT_FALSE(getTileLayout(matrices, 5, 7));
+}

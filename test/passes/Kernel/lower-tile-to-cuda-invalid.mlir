@@ -272,6 +272,30 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
 tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
   tile.kernel @k level "sm_90a" () symbols () item (%i) attributes {schedule = #schedule} {
     %zero = arith.constant 0 : index
+    %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16, #tile.panels<columns = 128>>, memref<128x128xbf16>>
+    tile.role "math" warps 8 {
+      tile.wait_dependency
+      %sum = arith.constant dense<0.0> : tensor<8x128xf32, #tile.accumulator>
+      %next = tile.consume %ring[%zero] (%x: memref<8x128xbf16, #tile.panels<columns = 128>>, %w: memref<128x128xbf16>) init (%s = %sum : tensor<8x128xf32, #tile.accumulator>) {
+        %a = tile.load %x[%zero, %zero] : memref<8x128xbf16, #tile.panels<columns = 128>> -> tensor<8x128xbf16>
+        %b = tile.load %w[%zero, %zero] : memref<128x128xbf16> -> tensor<128x128xbf16>
+        // expected-error @below {{needs its right-hand side in core matrices of a slot}}
+        %m = tile.mma tensor %a, %b, %s : tensor<8x128xbf16>, tensor<128x128xbf16>, tensor<8x128xf32, #tile.accumulator>
+        tile.yield %m : tensor<8x128xf32, #tile.accumulator>
+      }
+    }
+    tile.role "load" warps 1 {
+      tile.wait_dependency
+    }
+  }
+}
+
+// -----
+
+#schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 1, column_warps = 4, step_warps = 2>
+tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
+  tile.kernel @k level "sm_90a" () symbols () item (%i) attributes {schedule = #schedule} {
+    %zero = arith.constant 0 : index
     %ring = tile.channel slots 2 : !tile.channel<memref<8x128xbf16, #tile.panels<columns = 128>>, memref<128x128xbf16, #tile.core_matrices>>
     tile.role "math" warps 8 {
       tile.wait_dependency
