@@ -21,12 +21,34 @@ static Type getIndex(Operation *op) {
 }
 
 LogicalResult onnx::inferSame(Operation *op, TypeInference &inference) {
-  return inference.add(getElement(op->getOperand(0)),
-                       getShape(op->getOperand(0).getType()));
+  Shape shape = getShape(op->getOperand(0).getType());
+  for (StringRef name : {"axis", "batch_axis", "time_axis"})
+    if (auto axis = op->getAttrOfType<IntegerAttr>(name);
+        axis && failed(inference.getAxis(axis.getInt(), shape.size())))
+      return failure();
+  return inference.add(getElement(op->getOperand(0)), shape);
 }
 
 LogicalResult onnx::inferPredicate(Operation *op, TypeInference &inference) {
   return inference.add(getBool(op), getShape(op->getOperand(0).getType()));
+}
+
+static std::string printType(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+/// ONNX converts nothing by itself.
+static LogicalResult checkSameElement(ValueRange values,
+                                      TypeInference &inference) {
+  Type first = getElement(values.front());
+  for (Value value : values.drop_front())
+    if (getElement(value) != first)
+      return inference.fail("found operands of " + printType(first) + " and " +
+                            printType(getElement(value)) +
+                            ", expected one type");
+  return success();
 }
 
 static LogicalResult addBroadcast(Operation *op, Type element,
@@ -41,14 +63,26 @@ static LogicalResult addBroadcast(Operation *op, Type element,
 LogicalResult onnx::inferBroadcast(Operation *op, TypeInference &inference) {
   if (op->getNumOperands() == 0)
     return inference.fail("found no inputs, expected at least one");
+  // Exponents and shifts may have types of their own.
+  if (!isa<PowOp, BitShiftOp>(op) &&
+      failed(checkSameElement(op->getOperands(), inference)))
+    return failure();
   return addBroadcast(op, getElement(op->getOperand(0)), inference);
 }
 
 LogicalResult onnx::inferComparison(Operation *op, TypeInference &inference) {
+  if (failed(checkSameElement(op->getOperands(), inference)))
+    return failure();
   return addBroadcast(op, getBool(op), inference);
 }
 
 LogicalResult onnx::inferWhere(WhereOp op, TypeInference &inference) {
+  if (!getElement(op.getCondition()).isInteger(1))
+    return inference.fail("found a condition of " +
+                          printType(getElement(op.getCondition())) +
+                          ", expected truth values (i1)");
+  if (failed(checkSameElement({op.getLhs(), op.getRhs()}, inference)))
+    return failure();
   return addBroadcast(op, getElement(op.getLhs()), inference);
 }
 
@@ -131,12 +165,13 @@ LogicalResult onnx::inferCumulative(Operation *op, TypeInference &inference) {
 LogicalResult onnx::inferTopK(TopKOp op, TypeInference &inference) {
   Shape shape = getShape(op.getInput().getType());
   FailureOr<int64_t> axis = inference.getAxis(op.getAxis(), shape.size());
-  FailureOr<SymbolicValues::Elements> k = inference.getElements(op.getK());
+  FailureOr<Polynomial> k = inference.getElement(op.getK());
   if (failed(axis) || failed(k))
     return failure();
-  if (k->size() != 1)
-    return inference.fail("found a list as k, expected one number");
-  shape[*axis] = k->front();
+  if (getSign(subtract(shape[*axis], *k)) == -1)
+    return inference.fail("found k " + k->str() + ", expected at most the " +
+                          shape[*axis].str() + " elements of the axis");
+  shape[*axis] = *k;
   (void)inference.add(getElement(op.getInput()), shape);
   return inference.add(getIndex(op), shape);
 }

@@ -35,27 +35,30 @@ LogicalResult onnx::inferSize(SizeOp op, TypeInference &inference) {
 }
 
 LogicalResult onnx::inferRange(RangeOp op, TypeInference &inference) {
-  FailureOr<Elements> start = inference.getElements(op.getStart());
-  FailureOr<Elements> limit = inference.getElements(op.getLimit());
-  FailureOr<Elements> delta = inference.getElements(op.getDelta());
+  FailureOr<Polynomial> start = inference.getElement(op.getStart());
+  FailureOr<Polynomial> limit = inference.getElement(op.getLimit());
+  FailureOr<Polynomial> delta = inference.getElement(op.getDelta());
   if (failed(start) || failed(limit) || failed(delta))
     return failure();
-  std::optional<int64_t> step = delta->front().getConstant();
+  std::optional<int64_t> step = delta->getConstant();
   if (!step || *step == 0)
-    return inference.fail("found the step " + delta->front().str() +
+    return inference.fail("found the step " + delta->str() +
                           ", expected a number that is not 0");
-  Polynomial distance = subtract(limit->front(), start->front());
+  Polynomial distance = subtract(*limit, *start);
   Polynomial count;
-  if (std::optional<int64_t> number = distance.getConstant())
-    count = Polynomial(
-        std::max<int64_t>((*number + *step - (*step > 0 ? 1 : -1)) / *step, 0));
-  else if (std::optional<Polynomial> quotient =
-               divide(distance, Polynomial(*step)))
+  if (std::optional<int64_t> number = distance.getConstant()) {
+    bool isEmpty = *number == 0 || (*number > 0) != (*step > 0);
+    // Both have one sign, and so has the distance to the last element.
+    if (!isEmpty)
+      count = Polynomial((*number - (*step > 0 ? 1 : -1)) / *step + 1);
+  } else if (std::optional<Polynomial> quotient =
+                 divide(distance, Polynomial(*step))) {
     count = *quotient;
-  else
+  } else {
     return inference.fail("found " + distance.str() + " in steps of " +
                           Twine(*step) +
                           ", expected a number of steps that is a polynomial");
+  }
   return inference.add(getElement(op.getStart()), {count});
 }
 
@@ -77,11 +80,11 @@ LogicalResult onnx::inferEyeLike(EyeLikeOp op, TypeInference &inference) {
 
 LogicalResult onnx::inferOneHot(OneHotOp op, TypeInference &inference) {
   Shape shape = getShape(op.getIndices().getType());
-  FailureOr<Elements> depth = inference.getElements(op.getDepth());
+  FailureOr<Polynomial> depth = inference.getElement(op.getDepth());
   FailureOr<int64_t> axis = inference.getAxis(op.getAxis(), shape.size() + 1);
   if (failed(depth) || failed(axis))
     return failure();
-  shape.insert(shape.begin() + *axis, depth->front());
+  shape.insert(shape.begin() + *axis, *depth);
   return inference.add(getElement(op.getValues()), shape);
 }
 
@@ -294,7 +297,8 @@ LogicalResult onnx::inferSplit(SplitOp op, TypeInference &inference) {
     sizes.assign(wanted->begin(), wanted->end());
   } else if (auto equal = divide(shape[*axis], Polynomial(count))) {
     sizes.assign(count, *equal);
-  } else if (std::optional<int64_t> size = shape[*axis].getConstant()) {
+  } else if (std::optional<int64_t> size = shape[*axis].getConstant();
+             size && count > 0) {
     int64_t part = llvm::divideCeil(*size, int64_t(count));
     for (size_t i = 0; i < count; ++i)
       sizes.push_back(std::clamp<int64_t>(*size - int64_t(i) * part, 0, part));

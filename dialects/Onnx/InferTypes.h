@@ -16,6 +16,9 @@ namespace weft::onnx {
 using llvm::LogicalResult;
 using mlir::Operation;
 
+// Before the rule of an operator: operands that its types do not depend on.
+LogicalResult checkOperands(Operation *op, TypeInference &inference);
+
 // Elementwise: any operator.
 LogicalResult inferSame(Operation *op, TypeInference &inference);
 LogicalResult inferPredicate(Operation *op, TypeInference &inference);

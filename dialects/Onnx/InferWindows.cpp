@@ -193,11 +193,13 @@ LogicalResult onnx::inferConv(Operation *op, TypeInference &inference) {
   if (failed(windows))
     return failure();
   int64_t group = op->getAttrOfType<IntegerAttr>("group").getInt();
-  if (kernel.size() != shape.size() ||
-      kernel[1] * Polynomial(group) != shape[1])
+  if (kernel.size() != shape.size() || group < 1 ||
+      kernel[1] * Polynomial(group) != shape[1] ||
+      !divide(kernel[0], Polynomial(group)))
     return inference.fail("found a weight of shape " + print(kernel) + " in " +
                           Twine(group) + " groups for an input of shape " +
-                          print(shape));
+                          print(shape) +
+                          ", expected a part of the channels for each group");
   Shape result = {shape[0], kernel[0]};
   llvm::append_range(result, windows->outputs);
   Type element = isa<ConvIntegerOp>(op) ? IntegerType::get(op->getContext(), 32)

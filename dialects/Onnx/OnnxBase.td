@@ -53,7 +53,11 @@ class Onnx_Op<string operator, string rule, dag inputs, dag attributes,
     ::llvm::StringRef $cppClass::getOutputKinds() { return "}]
       # kinds # [{"; }
     ::llvm::LogicalResult $cppClass::inferTypes(TypeInference &inference) {
-      return }] # rule # [{(*this, inference);
+      // A rule of several results may add those that have no type, too.
+      return ::llvm::success(
+          ::llvm::succeeded(checkOperands(*this, inference)) &&
+          ::llvm::succeeded(}] # rule # [{(*this, inference)) &&
+          inference.getTypes().size() == (*this)->getNumResults());
     }
   }];
 }

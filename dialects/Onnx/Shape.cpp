@@ -2,6 +2,8 @@
 
 #include "dialects/Onnx/OnnxDialect.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 using namespace weft;
 
@@ -57,6 +59,22 @@ Polynomial onnx::countElements(ArrayRef<Polynomial> shape) {
   return count;
 }
 
+bool onnx::isTensorShape(ArrayRef<Polynomial> shape) {
+  constexpr int64_t mostElements = int64_t(1) << 56;
+  int64_t elements = 1;
+  for (const Polynomial &size : shape) {
+    std::optional<int64_t> number = size.getConstant();
+    if (size.hasOverflown() || (number && *number < 0))
+      return false;
+    // Also where another size is 0, because strides are products of sizes.
+    if (number && *number > 1 &&
+        (llvm::MulOverflow(elements, *number, elements) ||
+         elements >= mostElements))
+      return false;
+  }
+  return true;
+}
+
 Polynomial onnx::subtract(const Polynomial &a, const Polynomial &b) {
   return a + b * Polynomial(-1);
 }
@@ -75,7 +93,7 @@ divide(Polynomial::Monomial a, const Polynomial::Monomial &b) {
 
 std::optional<Polynomial> onnx::divide(const Polynomial &a,
                                        const Polynomial &b) {
-  if (b == Polynomial(0))
+  if (b == Polynomial(0) || a.hasOverflown() || b.hasOverflown())
     return std::nullopt;
   if (a == b)
     return Polynomial(1);
@@ -85,7 +103,11 @@ std::optional<Polynomial> onnx::divide(const Polynomial &a,
   Polynomial quotient(0);
   for (const auto &[monomial, coefficient] : a.getTerms()) {
     auto rest = ::divide(monomial, divisor);
-    if (!rest || coefficient % number != 0)
+    // The least number over -1 is none of 64 bits.
+    if (!rest ||
+        (number == -1 && coefficient == std::numeric_limits<int64_t>::min()))
+      return std::nullopt;
+    if (coefficient % number != 0)
       return std::nullopt;
     Polynomial term(coefficient / number);
     for (const std::string &symbol : *rest)
@@ -96,6 +118,8 @@ std::optional<Polynomial> onnx::divide(const Polynomial &a,
 }
 
 std::optional<int> onnx::getSign(const Polynomial &a) {
+  if (a.hasOverflown())
+    return std::nullopt;
   if (std::optional<int64_t> constant = a.getConstant())
     return (*constant > 0) - (*constant < 0);
   // All terms have one sign and the number is not 0.
@@ -114,6 +138,8 @@ std::optional<int> onnx::getSign(const Polynomial &a) {
 static std::optional<Polynomial> clampPosition(const Polynomial &size,
                                                Polynomial position, int64_t low,
                                                int64_t high) {
+  if (position.hasOverflown() || size.hasOverflown())
+    return std::nullopt;
   std::optional<int> sign = onnx::getSign(position);
   // A sum such as -1 + n is a position from the start.
   bool isNumber = position.isConstant();
@@ -143,7 +169,8 @@ std::optional<onnx::SliceRange> onnx::getSliceRange(const Polynomial &size,
                                                     const Polynomial &start,
                                                     const Polynomial &end,
                                                     int64_t step) {
-  if (step == 0)
+  // The least number has no positive one.
+  if (step == 0 || step == std::numeric_limits<int64_t>::min())
     return std::nullopt;
   bool isBackwards = step < 0;
   auto first = clampPosition(size, start, 0, isBackwards ? -1 : 0);
@@ -154,8 +181,7 @@ std::optional<onnx::SliceRange> onnx::getSliceRange(const Polynomial &size,
   Polynomial distance =
       isBackwards ? subtract(*first, *last) : subtract(*last, *first);
   if (std::optional<int64_t> number = distance.getConstant()) {
-    int64_t width = std::abs(step);
-    int64_t count = *number <= 0 ? 0 : (*number + width - 1) / width;
+    int64_t count = *number <= 0 ? 0 : (*number - 1) / std::abs(step) + 1;
     return SliceRange{*first, Polynomial(count), step};
   }
   std::optional<Polynomial> count =

@@ -26,6 +26,10 @@ mlir::RankedTensorType dropNames(mlir::RankedTensorType type);
 /// "[2, n, 2*n + 1]"
 std::string print(llvm::ArrayRef<Polynomial> shape);
 
+/// Whether a tensor can have the shape: no size is negative or has overflown,
+/// and those that are numbers make less than 2^56 elements.
+bool isTensorShape(llvm::ArrayRef<Polynomial> shape);
+
 /// The number of elements.
 Polynomial countElements(llvm::ArrayRef<Polynomial> shape);
 

@@ -81,7 +81,9 @@ static Maybe divideElement(Operation *op, const Polynomial &a,
   std::optional<int64_t> x = a.getConstant(), y = b.getConstant();
   bool isInteger = isa<IntegerType>(
       cast<RankedTensorType>(op->getResult(0).getType()).getElementType());
-  if (isInteger && x && y && *y != 0)
+  // The least number over -1 is none of 64 bits.
+  bool overflows = x == std::numeric_limits<int64_t>::min() && y == -1;
+  if (isInteger && x && y && *y != 0 && !overflows)
     return Polynomial(*x / *y);
   return divide(a, b);
 }
@@ -97,7 +99,7 @@ static Maybe applyBinary(Operation *op, const Polynomial &a,
       .Case([&](ModOp mod) -> Maybe {
         if (!x || !y || *y == 0)
           return std::nullopt;
-        int64_t rest = *x % *y;
+        int64_t rest = *y == -1 ? 0 : *x % *y;
         if (!mod.getFmod() && rest != 0 && (rest < 0) != (*y < 0))
           rest += *y;
         return Polynomial(rest);
@@ -465,6 +467,10 @@ void SymbolicValues::visit(Operation *op) {
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (!type || !type.hasStaticShape() || type.getNumElements() > maxElements)
     return;
-  if (std::optional<Elements> elements = evaluate(op, *this))
+  std::optional<Elements> elements = evaluate(op, *this);
+  // What overflows is not followed: the operator may wrap.
+  if (elements && llvm::none_of(*elements, [](const Polynomial &element) {
+        return element.hasOverflown();
+      }))
     known[op->getResult(0)] = std::move(*elements);
 }

@@ -12,6 +12,10 @@ LogicalResult TypeInference::fail(const Twine &text) {
 }
 
 LogicalResult TypeInference::add(Type element, ArrayRef<Polynomial> shape) {
+  if (!isTensorShape(shape))
+    return fail("found a result of shape " + print(shape) +
+                ", expected sizes that are not negative and less than 2^56 "
+                "elements");
   types.push_back(makeType(element, shape));
   return success();
 }
@@ -21,6 +25,16 @@ FailureOr<SymbolicValues::Elements> TypeInference::getElements(Value value) {
     return *elements;
   needed.push_back(value);
   return fail("its shape depends on values of an input that are not known");
+}
+
+FailureOr<Polynomial> TypeInference::getElement(Value value) {
+  FailureOr<SymbolicValues::Elements> elements = getElements(value);
+  if (failed(elements))
+    return failure();
+  if (elements->size() != 1)
+    return fail("found a list of " + Twine(elements->size()) +
+                " numbers, expected one number");
+  return elements->front();
 }
 
 FailureOr<SmallVector<int64_t, 4>> TypeInference::getNumbers(Value value) {
@@ -91,14 +105,14 @@ static bool mentions(const Polynomial &size, const std::string &symbol) {
 
 FailureOr<Polynomial> TypeInference::unify(const Polynomial &a,
                                            const Polynomial &b) {
-  if (a == b)
+  if (a == b && !a.hasOverflown())
     return a;
   std::optional<std::string> left = getSymbol(a), right = getSymbol(b);
-  if (right && !mentions(a, *right)) {
+  if (right && !a.hasOverflown() && !mentions(a, *right)) {
     equalities.try_emplace(*right, a);
     return a;
   }
-  if (left && !mentions(b, *left)) {
+  if (left && !b.hasOverflown() && !mentions(b, *left)) {
     equalities.try_emplace(*left, b);
     return b;
   }

@@ -21,12 +21,14 @@ public:
   /// Says why there is no type: a sentence with what was found and expected.
   llvm::LogicalResult fail(const llvm::Twine &message);
 
-  /// The type of the next result.
+  /// The type of the next result; fails if no tensor can have the shape.
   llvm::LogicalResult add(mlir::Type element, llvm::ArrayRef<Polynomial> shape);
 
   /// Elements of an operand that the types depend on; fails if they are not
   /// known and then names the operand as one whose values are needed.
   llvm::FailureOr<SymbolicValues::Elements> getElements(mlir::Value value);
+  /// The same for an operand of one element.
+  llvm::FailureOr<Polynomial> getElement(mlir::Value value);
   /// The same for elements that must be numbers.
   llvm::FailureOr<llvm::SmallVector<int64_t, 4>> getNumbers(mlir::Value value);
 

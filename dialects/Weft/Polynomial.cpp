@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace weft;
 
@@ -18,26 +19,46 @@ Polynomial Polynomial::symbol(llvm::StringRef name) {
   return result;
 }
 
+void Polynomial::overflow() {
+  terms.clear();
+  isOverflown = true;
+}
+
+void Polynomial::add(const Monomial &monomial, int64_t coefficient) {
+  if (isOverflown)
+    return;
+  auto [term, isNew] = terms.try_emplace(monomial, 0);
+  if (llvm::AddOverflow(term->second, coefficient, term->second) ||
+      terms.size() > maxTerms || monomial.size() > maxFactors)
+    return overflow();
+  if (term->second == 0)
+    terms.erase(term);
+}
+
 Polynomial &Polynomial::operator+=(const Polynomial &other) {
-  for (const auto &[monomial, coefficient] : other.terms) {
-    int64_t &sum = terms[monomial];
-    sum += coefficient;
-    if (sum == 0)
-      terms.erase(monomial);
-  }
+  if (other.isOverflown)
+    overflow();
+  // A copy, since `other` may be this one.
+  for (const auto &[monomial, coefficient] : std::map(other.terms))
+    add(monomial, coefficient);
   return *this;
 }
 
 Polynomial weft::operator*(const Polynomial &a, const Polynomial &b) {
   Polynomial result;
+  if (a.isOverflown || b.isOverflown)
+    result.overflow();
   for (const auto &[ma, ca] : a.terms)
     for (const auto &[mb, cb] : b.terms) {
       Polynomial::Monomial monomial(ma);
       monomial.insert(monomial.end(), mb.begin(), mb.end());
       llvm::sort(monomial);
-      Polynomial term;
-      term.terms[monomial] = ca * cb;
-      result += term;
+      int64_t product;
+      if (llvm::MulOverflow(ca, cb, product))
+        result.overflow();
+      result.add(monomial, product);
+      if (result.isOverflown)
+        return result;
     }
   return result;
 }
@@ -45,6 +66,8 @@ Polynomial weft::operator*(const Polynomial &a, const Polynomial &b) {
 bool Polynomial::isConstant() const { return getConstant().has_value(); }
 
 std::optional<int64_t> Polynomial::getConstant() const {
+  if (isOverflown)
+    return std::nullopt;
   if (terms.empty())
     return 0;
   if (terms.size() == 1 && terms.begin()->first.empty())
@@ -54,6 +77,8 @@ std::optional<int64_t> Polynomial::getConstant() const {
 
 std::optional<int64_t>
 Polynomial::evaluate(const llvm::StringMap<int64_t> &values) const {
+  if (isOverflown)
+    return std::nullopt;
   int64_t sum = 0;
   for (const auto &[monomial, coefficient] : terms) {
     int64_t product = coefficient;
@@ -69,6 +94,8 @@ Polynomial::evaluate(const llvm::StringMap<int64_t> &values) const {
 }
 
 std::string Polynomial::str() const {
+  if (isOverflown)
+    return "more than 64 bits";
   if (terms.empty())
     return "0";
   std::vector<std::string> parts;
@@ -107,5 +134,7 @@ std::optional<Polynomial> Polynomial::parse(llvm::StringRef text) {
     }
     result += term;
   }
+  if (result.isOverflown)
+    return std::nullopt;
   return result;
 }

@@ -6,7 +6,7 @@ using namespace llvm;
 
 namespace weft {
 
-static json::Value makeGeneration(const GenerationDefaults &defaults) {
+json::Value makeGeneration(const GenerationDefaults &defaults) {
   json::Object object{{"do_sample", defaults.sample}};
   auto add = [&](StringRef key, const auto &value) {
     if (value)

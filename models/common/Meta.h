@@ -15,6 +15,9 @@ llvm::json::Value makeMeta(const ModelConfig &config, ElementType weightType,
                            int64_t parameterCount, int64_t blockSize,
                            llvm::StringRef name);
 
+/// Its member `generation`.
+llvm::json::Value makeGeneration(const GenerationDefaults &defaults);
+
 } // namespace weft
 
 #endif // WEFT_MODELS_COMMON_META_H

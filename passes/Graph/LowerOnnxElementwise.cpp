@@ -152,14 +152,24 @@ static Value applyUnary(Operation *op, Scalars &s, Value x, bool isUnsigned) {
       .Default([](Operation *) { return Value(); });
 }
 
+/// The rest of a division of integers; 0 for the divisors 0 and -1, with which
+/// the instruction may trap.
+static Value getRest(Scalars &s, Value x, Value y, bool isUnsigned) {
+  Value one = s.number(x.getType(), 1);
+  Value isTrap = s.compare(Order::Equal, y, s.number(x.getType(), 0));
+  if (isUnsigned)
+    return s.make<arith::RemUIOp>(x, s.select(isTrap, one, y));
+  isTrap =
+      s.either(isTrap, s.compare(Order::Equal, y, s.number(x.getType(), -1)));
+  return s.make<arith::RemSIOp>(x, s.select(isTrap, one, y));
+}
+
 static Value applyMod(onnx::ModOp op, Scalars &s, Value x, Value y,
                       bool isUnsigned) {
   if (isa<FloatType>(x.getType()))
     return s.sub(x, s.mul(s.make<math::TruncOp>(s.div(x, y)), y));
-  if (isUnsigned)
-    return s.make<arith::RemUIOp>(x, y);
-  Value rest = s.make<arith::RemSIOp>(x, y);
-  if (op.getFmod())
+  Value rest = getRest(s, x, y, isUnsigned);
+  if (isUnsigned || op.getFmod())
     return rest;
   // The sign of the divisor.
   Value zero = s.number(x.getType(), 0);

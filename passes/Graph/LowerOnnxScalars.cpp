@@ -34,7 +34,17 @@ Value Scalars::mul(Value x, Value y) {
 Value Scalars::div(Value x, Value y, bool isUnsigned) {
   if (isFloat(x))
     return make<arith::DivFOp>(x, y);
-  return isUnsigned ? make<arith::DivUIOp>(x, y) : make<arith::DivSIOp>(x, y);
+  Value one = number(x.getType(), 1), zero = number(x.getType(), 0);
+  Value isZero = compare(Order::Equal, y, zero);
+  if (isUnsigned)
+    return select(isZero, zero,
+                  make<arith::DivUIOp>(x, select(isZero, one, y)));
+  // The least number over -1 traps, too.
+  Value isMinus = compare(Order::Equal, y, number(x.getType(), -1));
+  Value divisor = select(either(isZero, isMinus), one, y);
+  Value quotient =
+      select(isMinus, sub(zero, x), make<arith::DivSIOp>(x, divisor));
+  return select(isZero, zero, quotient);
 }
 
 Value Scalars::min(Value x, Value y, bool isUnsigned) {

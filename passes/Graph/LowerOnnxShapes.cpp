@@ -280,17 +280,20 @@ static Value lowerBlocks(OnnxLowering &l, Operation *op, bool toSpace) {
 
 static Value lowerReverseSequence(OnnxLowering &l, onnx::ReverseSequenceOp op) {
   Value tensor = l.get(op.getInput()), lengths = l.get(op.getSequenceLens());
-  int64_t batch = op.getBatchAxis(), time = op.getTimeAxis();
-  return l.generate(shapeOf(op.getResult()), elementOf(op.getResult()),
-                    [&](Scalars &s, Indices i) {
-                      Value length = s.toIndex(s.read(lengths, i[batch]));
-                      SmallVector<Value> place(i);
-                      Value back = s.sub(s.sub(length, s.index(1)), i[time]);
-                      place[time] =
-                          s.select(s.compare(Order::Less, i[time], length),
-                                   back, i[time]);
-                      return s.read(tensor, place);
-                    });
+  Shape shape = shapeOf(op.getInput());
+  int64_t batch = wrap(op.getBatchAxis(), shape.size()),
+          time = wrap(op.getTimeAxis(), shape.size());
+  Value most = l.size(shape[time]);
+  return l.generate(
+      shapeOf(op.getResult()), elementOf(op.getResult()),
+      [&](Scalars &s, Indices i) {
+        Value length = s.min(s.toIndex(s.read(lengths, i[batch])), most);
+        SmallVector<Value> place(i);
+        Value back = s.sub(s.sub(length, s.index(1)), i[time]);
+        place[time] =
+            s.select(s.compare(Order::Less, i[time], length), back, i[time]);
+        return s.read(tensor, place);
+      });
 }
 
 bool OnnxLowering::lowerShape(Operation *op) {

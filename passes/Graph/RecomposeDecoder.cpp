@@ -46,8 +46,11 @@ public:
   /// getMissed() then names.
   func::FuncOp build();
   Operation *getMissed() const { return missed; }
+  StringRef getReason() const { return reason; }
   const StepShape &getShape() const { return shape; }
   int64_t hiddenSize = 0;
+  /// Positions for which the file's tables have rows.
+  int64_t mostPositions = std::numeric_limits<int64_t>::max();
 
 private:
   bool lower(Operation *op);
@@ -55,6 +58,11 @@ private:
   bool lowerAttention(onnx::AttentionOp op);
   template <typename Op> bool lowerRotary(Op op);
   Value makeTable(Value table, Value positions, bool isCosine);
+  /// Rows are read where a position says, without a look at their number.
+  void limitPositions(Value table) {
+    mostPositions =
+        std::min(mostPositions, *graph::getShape(table)[0].getConstant());
+  }
   Value pickLogitRows(Value rows) {
     auto type = cast<RankedTensorType>(rows.getType());
     return EmbedOp::create(builder, lowering.loc, type,
@@ -71,6 +79,7 @@ private:
   SmallVector<Value> states;
   size_t layer = 0;
   Operation *missed = nullptr;
+  std::string reason = "it is not computed for each token alone";
 };
 
 } // namespace
@@ -83,8 +92,19 @@ bool StepBuilder::lowerEmbedding(onnx::GatherOp op) {
   if (graph::getShape(op.getData()).size() != 2 || op.getAxis() != 0 ||
       !columns)
     return false;
+  int64_t rows = *graph::getShape(op.getData())[0].getConstant();
+  if (rows == 0)
+    return false;
+  if (isTokens && rows < shape.vocabularySize) {
+    // Every id of the logits may be the next token.
+    reason = "its table has " + std::to_string(rows) + " rows for the " +
+             std::to_string(shape.vocabularySize) + " ids of the logits";
+    return false;
+  }
   if (isTokens)
     hiddenSize = *columns;
+  else
+    limitPositions(op.getData());
   auto type = RankedTensorType::get({ShapedType::kDynamic, *columns},
                                     elementOf(op.getData()));
   lowering.setRows(
@@ -141,8 +161,10 @@ Value StepBuilder::makeTable(Value table, Value positions, bool isCosine) {
   if (positions) {
     auto initializer = table.getDefiningOp<onnx::InitializerOp>();
     if (!initializer || graph::getShape(table).size() != 2 ||
+        graph::getShape(table)[0] == Polynomial(0) ||
         !decoder.isPosition(positions))
       return {};
+    limitPositions(table);
     Value weight =
         WeightOp::create(builder, loc,
                          RankedTensorType::get(
@@ -277,8 +299,7 @@ private:
     builder.setInsertionPointToEnd(module.getBody());
     StepBuilder step(decoder, builder, samples);
     if (!step.build())
-      return remarkMissed(step.getMissed(), passName,
-                          "it is not computed for each token alone");
+      return remarkMissed(step.getMissed(), passName, step.getReason());
     remarkApplied(end, passName, "the step of a decoder");
     setMeta(module, facts.getValue(), step);
     if (stepOnly)
@@ -303,6 +324,9 @@ private:
     meta["vocab_size"] = shape.vocabularySize;
     meta["layers"] = int64_t(shape.layers.size());
     meta["block_size"] = shape.blockSize;
+    if (std::optional<int64_t> context = meta.getInteger("context_length");
+        context && *context > step.mostPositions)
+      meta["context_length"] = step.mostPositions;
     if (step.hiddenSize)
       meta["hidden_size"] = step.hiddenSize;
     std::string text;

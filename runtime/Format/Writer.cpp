@@ -259,13 +259,6 @@ private:
     Xxh64 hash;
   };
 
-  static std::string getWeightsPath(const std::string &path) {
-    constexpr std::string_view suffix = ".weft";
-    return (path.ends_with(suffix) ? path.substr(0, path.size() - suffix.size())
-                                   : path) +
-           ".weights";
-  }
-
   Status getFailure() {
     std::lock_guard lock(mutex);
     return failure;
@@ -347,6 +340,13 @@ private:
 };
 
 } // namespace
+
+std::string weft::rt::getWeightsPath(const std::string &path) {
+  constexpr std::string_view suffix = ".weft";
+  return (path.ends_with(suffix) ? path.substr(0, path.size() - suffix.size())
+                                 : path) +
+         ".weights";
+}
 
 Result<std::unique_ptr<ArtifactWriter>>
 ArtifactWriter::create(const std::string &path, Plan plan,

@@ -30,6 +30,9 @@ struct WriterOptions {
   bool sync = false;
 };
 
+/// Where externalWeights puts the parameters of the artifact at `path`.
+std::string getWeightsPath(const std::string &path);
+
 class ArtifactWriter {
 public:
   /// Verifies `plan`, decides where each parameter lies and reserves the disk

@@ -66,6 +66,10 @@ static ModelMeta readMeta(JsonReader &reader, Status &error) {
 }
 
 Result<ModelMeta> ModelMeta::parse(std::string_view text) {
+  if (text.empty())
+    return Status::unsupported(
+        "the plan is not that of a language model: its entries run on tensors "
+        "only (weft-run --entry, weft_session_run)");
   Result<Json> json = parseJson(text);
   if (!json || !json->is_object())
     return Status::corrupt(

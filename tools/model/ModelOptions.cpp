@@ -27,6 +27,24 @@ int tools::reportEmpty(llvm::StringRef tool, const cl::Option &option) {
                          option.ArgStr + " is empty");
 }
 
+const cl::Option *tools::findRepeated() {
+  const cl::Option *repeated = nullptr;
+  for (const auto &[name, option] : cl::getRegisteredOptions())
+    if (option->getNumOccurrencesFlag() == cl::Optional &&
+        option->getNumOccurrences() > 1 &&
+        (!repeated || option->ArgStr < repeated->ArgStr))
+      repeated = option;
+  return repeated;
+}
+
+int tools::reportRepeated(llvm::StringRef tool, const cl::Option &option) {
+  return reportUsage(tool,
+                     llvm::StringRef(option.ArgStr.size() > 1 ? "--" : "-") +
+                         option.ArgStr + " is given " +
+                         llvm::Twine(option.getNumOccurrences()) +
+                         " times; expected one");
+}
+
 void tools::setVersionPrinter(const std::string &tool) {
   cl::SetVersionPrinter([tool](llvm::raw_ostream &stream) {
     stream << describeVersion(tool) << "\n";
@@ -114,6 +132,22 @@ const cl::opt<std::string> *ModelOptions::findEmpty(
   const cl::opt<std::string> *own[] = {&target, &synthesize, &sampling};
   auto found = llvm::find_if(own, isEmpty);
   return found == std::end(own) ? nullptr : *found;
+}
+
+llvm::Error ModelOptions::checkInput(llvm::StringRef path) const {
+  // A list has an operator & of its own.
+  const cl::Option *ofFolders[] = {&dtype, &context,
+                                   std::addressof(ignoreKeys)};
+  if (!isOnnx(path))
+    return constants.empty()
+               ? llvm::Error::success()
+               : llvm::createStringError("--constant is for ONNX files only");
+  for (const cl::Option *option : ofFolders)
+    if (option->getNumOccurrences())
+      return llvm::createStringError(
+          "--" + option->ArgStr +
+          " is for checkpoint folders; an ONNX file says this itself");
+  return llvm::Error::success();
 }
 
 llvm::Expected<CompileOptions> ModelOptions::getCompileOptions() const {

@@ -30,6 +30,12 @@ int reportDiagnosed(llvm::StringRef tool, const llvm::Twine &message);
 /// The usage error of an option that was given an empty text.
 int reportEmpty(llvm::StringRef tool, const llvm::cl::Option &option);
 
+/// An option that takes one value and was given several, of which all but one
+/// would be ignored; null: there is none.
+const llvm::cl::Option *findRepeated();
+/// The usage error of it.
+int reportRepeated(llvm::StringRef tool, const llvm::cl::Option &option);
+
 /// Makes --version print Weft's version instead of LLVM's.
 void setVersionPrinter(const std::string &tool);
 
@@ -57,6 +63,10 @@ public:
   /// `others` and its own; no element type is called "".
   const llvm::cl::opt<std::string> *
   findEmpty(llvm::ArrayRef<const llvm::cl::opt<std::string> *> others) const;
+
+  /// Options that the model at `path` has no use for; an error is a wrong
+  /// command line.
+  llvm::Error checkInput(llvm::StringRef path) const;
 
   /// What the options ask of the compiler; an error is a wrong command line.
   llvm::Expected<CompileOptions> getCompileOptions() const;

@@ -232,12 +232,18 @@ rt::Status takeTarget(const std::string &plan, CompileOptions &options) {
 }
 
 int run() {
+  if (const cl::Option *repeated = tools::findRepeated())
+    return tools::reportRepeated(toolName, *repeated);
   // An empty prompt is one, whose error is that of generation.
   if (const cl::opt<std::string> *empty =
           modelOptions.findEmpty({&planPath, &saveFolder, &deviceName}))
     return tools::reportEmpty(toolName, *empty);
   if (modelOptions.input.empty() == modelOptions.synthesize.empty())
     return usage("give either MODEL or --synthesize CONFIG");
+  if (tools::ModelOptions::isOnnx(modelOptions.input))
+    return usage("MODEL is an ONNX file; expected a checkpoint folder");
+  if (llvm::Error error = modelOptions.checkInput(modelOptions.input))
+    return usage(llvm::toString(std::move(error)));
   if (prompt.getNumOccurrences() && idsText.getNumOccurrences())
     return usage("give --prompt or --ids, not both");
   if (randomIds < 1 || singles < 0)

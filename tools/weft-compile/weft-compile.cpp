@@ -3,6 +3,7 @@
 #include "compiler/Compile.h"
 #include "compiler/Dialects.h"
 #include "dialects/Onnx/OnnxDialect.h"
+#include "runtime/Format/Writer.h"
 #include "runtime/Llm/Tokenizer/Tokenizer.h"
 #include "runtime/Nvrtc/KernelCache.h"
 #include "tools/common/ExitCodes.h"
@@ -186,6 +187,9 @@ int checkTokenizer(const TokenizerFiles &tokenizerFiles, int64_t vocabulary) {
   return tools::exitOk;
 }
 
+/// Where a failing pass leaves what it was given.
+std::string getReproducerPath() { return output + ".reproducer.mlir"; }
+
 /// Nothing that is written may replace what it is made of.
 rt::Status checkOutputs() {
   std::vector<tools::NamedPath> inputs, outputs;
@@ -194,11 +198,24 @@ rt::Status checkOutputs() {
         StringRef(modelOptions.synthesize)})
     for (std::string &file : listCheckpointFiles(folder))
       inputs.push_back({"the checkpoint's file", std::move(file)});
-  // IR, or the config of --synthesize.
+  for (StringRef model :
+       {StringRef(modelOptions.input), StringRef(weightsFrom)})
+    if (tools::ModelOptions::isOnnx(model))
+      for (std::string &file : listOnnxFiles(model))
+        inputs.push_back({"the model's file", std::move(file)});
+  for (StringRef constant : modelOptions.constants)
+    inputs.push_back({"--constant", constant.split('=').second.str()});
+  // A model of one file, IR, or the config of --synthesize.
   inputs.push_back({"the input", modelOptions.input});
+  inputs.push_back({"--weights", weightsFrom});
   inputs.push_back({"--synthesize", modelOptions.synthesize});
   outputs.push_back({"-o", output});
   outputs.push_back({"--import-report", reportJson});
+  if (!output.empty() && output != "-") {
+    outputs.push_back({"the reproducer of -o", getReproducerPath()});
+    if (externalWeights)
+      outputs.push_back({"the weights of -o", rt::getWeightsPath(output)});
+  }
   return tools::checkOutputPaths(inputs, outputs);
 }
 
@@ -214,6 +231,8 @@ int printOperators() {
 constexpr llvm::StringLiteral generatedWeights = "generated";
 
 int run() {
+  if (const cl::Option *repeated = tools::findRepeated())
+    return tools::reportRepeated(toolName, *repeated);
   if (const cl::opt<std::string> *empty = modelOptions.findEmpty(
           {&output, &compileTo, &compileFrom, &weightsFrom, &dumpPhases,
            &cudaPath, &kernelCache, &dumpKernels, &reportJson}))
@@ -235,6 +254,11 @@ int run() {
   if (!weightsFrom.empty() && !fromIr && !isSynthesized)
     return usage("--weights goes with --compile-from; without it, MODEL is the "
                  "checkpoint");
+  for (const cl::Option *option : std::initializer_list<const cl::Option *>{
+           &externalWeights, &stripIr, &dumpKernels})
+    if (toIr && option->getNumOccurrences())
+      return usage("--" + option->ArgStr +
+                   " is for artifacts; --compile-to writes IR");
   PhaseRun phases;
   phases.last = getPhases().size() - 1;
   for (auto [name, isFrom] :
@@ -255,6 +279,10 @@ int run() {
     return usage(llvm::toString(options.takeError()));
   if (llvm::Error error = setCudaOptions(*options))
     return usage(llvm::toString(std::move(error)));
+  StringRef checkpoint =
+      fromIr ? StringRef(weightsFrom) : StringRef(modelOptions.input);
+  if (llvm::Error error = modelOptions.checkInput(checkpoint))
+    return usage(llvm::toString(std::move(error)));
   if (rt::Status status = checkOutputs(); !status)
     return tools::finish(toolName, status);
 
@@ -272,8 +300,6 @@ int run() {
   std::optional<ImportedModel> model;
   std::optional<ImportedOnnx> onnx;
   OwningOpRef<ModuleOp> module;
-  StringRef checkpoint =
-      fromIr ? StringRef(weightsFrom) : StringRef(modelOptions.input);
   if (tools::ModelOptions::isOnnx(checkpoint)) {
     onnx =
         modelOptions.importOnnx(toolName, checkpoint, mlirContext, reportJson);
@@ -325,7 +351,7 @@ int run() {
     if (std::error_code error = llvm::sys::fs::create_directories(dumpPhases))
       return diagnosed("cannot create " + dumpPhases + ": " + error.message());
   if (!output.empty() && output != "-")
-    phases.reproducer = output + ".reproducer.mlir";
+    phases.reproducer = getReproducerPath();
   llvm::sys::fs::remove(phases.reproducer); // Of an earlier run.
   if (toIr)
     return failed(runPhases(*module, *options, phases))

@@ -66,6 +66,9 @@ static std::string checkDevice(const std::string &name) {
   return rt::checkDeviceName(name).getMessage();
 }
 
+/// The options that are about generating text, as a group of --help.
+static constexpr const char *howToContinue = "How to continue";
+
 static void addTextOptions(CLI::App &app, TextOptions &text) {
   const char *what = "What to continue (one of)";
   app.add_option("--prompt", text.prompt, "Text to continue")->group(what);
@@ -75,7 +78,7 @@ static void addTextOptions(CLI::App &app, TextOptions &text) {
   app.add_option("--ids", text.ids, "Token ids to continue: \"1 2 3\"")
       ->group(what);
 
-  const char *how = "How to continue";
+  const char *how = howToContinue;
   app.add_option("--max-tokens", text.maxTokens, "Most tokens to generate")
       ->check(tools::wholeNumber(0))
       ->capture_default_str()
@@ -108,6 +111,7 @@ static void addTextOptions(CLI::App &app, TextOptions &text) {
       ->group(how);
   app.add_option("--stop", text.stopStrings,
                  "End the text before this; may be given several times")
+      ->check(tools::notEmpty())
       ->group(how)
       ->take_all()
       ->expected(1);
@@ -141,8 +145,18 @@ static void checkSampling(const TextOptions &text) {
     throw CLI::ValidationError(status.getMessage());
 }
 
+/// Throws if an option that is about generating text was given, which a run on
+/// tensors would ignore.
+static void rejectTextOptions(const CLI::App &app) {
+  for (const CLI::Option *option : app.get_options())
+    if (option->get_group() == howToContinue && option->count() > 0)
+      throw CLI::ValidationError(option->get_name(),
+                                 "goes with a prompt, not with --entry");
+}
+
 /// Checks what the parser cannot and splits the pairs; throws as the parser.
-static void checkOptions(const TextOptions &text, EntryOptions &entry,
+static void checkOptions(const CLI::App &app, const TextOptions &text,
+                         EntryOptions &entry,
                          const std::vector<std::string> &inputs,
                          const std::vector<std::string> &outputs,
                          const std::vector<std::string> &symbols) {
@@ -153,6 +167,8 @@ static void checkOptions(const TextOptions &text, EntryOptions &entry,
                                "or --entry is needed");
   if (!entry.entry.empty() && prompts != 0)
     throw CLI::ValidationError("--entry runs on tensors; it takes no prompt");
+  if (!entry.entry.empty())
+    rejectTextOptions(app);
   if (entry.entry.empty() &&
       !(inputs.empty() && outputs.empty() && symbols.empty()))
     throw CLI::ValidationError("--input, --output and --symbol need --entry");
@@ -208,7 +224,8 @@ static int run(int argc, char **argv) {
   app.add_option("--trace", text.tracePath,
                  "Chrome-trace JSON file of all commands (ui.perfetto.dev)")
       ->check(tools::notEmpty());
-  app.callback([&] { checkOptions(text, entry, inputs, outputs, symbols); });
+  app.callback(
+      [&] { checkOptions(app, text, entry, inputs, outputs, symbols); });
   if (std::optional<int> code = tools::parseCommandLine(app, argc, argv))
     return *code;
   return tools::finish("weft-run",

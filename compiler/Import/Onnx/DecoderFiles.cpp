@@ -2,7 +2,10 @@
 
 #include "compiler/Import/Onnx/DecoderFiles.h"
 
+#include "compiler/Import/HuggingFace/FamilyParser.h"
+#include "compiler/Import/HuggingFace/Recommendations.h"
 #include "compiler/Import/Json.h"
+#include "models/common/Meta.h"
 
 using namespace llvm;
 using namespace weft;
@@ -11,6 +14,14 @@ static constexpr size_t maxConfigBytes = 16 << 20;
 
 /// Tokens that a sequence may have where no file says so.
 static constexpr int64_t defaultContext = 2048;
+
+static constexpr StringLiteral genAiName = "genai_config.json",
+                               configName = "config.json",
+                               generationName = "generation_config.json";
+
+bool weft::isDecoderFile(StringRef name) {
+  return name == genAiName || name == configName || name == generationName;
+}
 
 /// The object in a file; nothing if there is no such file or, after an error,
 /// none in it.
@@ -34,49 +45,60 @@ readObject(const Folder &folder, StringRef name, ImportReport &report) {
   return std::nullopt;
 }
 
-/// Copies a number of at least `least` under another key; the first of `keys`
-/// that is there.
-static void copyInteger(const json::Object &from, ArrayRef<StringRef> keys,
-                        json::Object &to, StringRef key, int64_t least) {
-  for (StringRef name : keys)
-    if (std::optional<int64_t> value = from.getInteger(name);
-        value && *value >= least && *value <= INT32_MAX) {
-      to[key] = *value;
+/// Longest sequence; nothing if the keys are not there.
+static void readContext(ConfigReader &reader, ArrayRef<StringRef> keys,
+                        json::Object &facts) {
+  for (StringRef key : keys)
+    if (auto length =
+            reader.getOptionalInt(key, std::nullopt, 1, maxContextLength)) {
+      facts["context_length"] = *length;
       return;
     }
 }
 
-/// Ids that end a text: one or a list.
-static void copyEnds(const json::Object &from, json::Object &to) {
-  const json::Value *value = from.get("eos_token_id");
-  json::Array ids;
-  if (value && value->getAsInteger() && *value->getAsInteger() >= 0)
-    ids.push_back(*value);
-  else if (value && value->getAsArray())
-    for (const json::Value &id : *value->getAsArray())
-      if (id.getAsInteger() && *id.getAsInteger() >= 0)
-        ids.push_back(id);
-  if (!ids.empty())
-    to["eos_token_ids"] = std::move(ids);
+/// Ids that end a text, begin it and fill it up; negative: there is none.
+static void readIds(ConfigReader &reader, json::Object &facts) {
+  if (auto ids = reader.getIntOrInts("eos_token_id", -1, INT32_MAX)) {
+    json::Array ends;
+    for (int64_t id : *ids)
+      if (id >= 0)
+        ends.push_back(id);
+    facts["eos_token_ids"] = std::move(ends);
+  }
+  for (StringRef key : {"bos_token_id", "pad_token_id"})
+    if (auto id = reader.getOptionalInt(key, std::nullopt, -1, INT32_MAX);
+        id && *id >= 0)
+      facts[key] = *id;
 }
 
-/// How tokens are chosen unless a user says otherwise.
-static void copySampling(const json::Object &from, json::Object &facts) {
-  json::Object generation;
-  generation["do_sample"] = from.getBoolean("do_sample").value_or(false);
-  for (StringRef key : {"temperature", "top_p", "min_p", "repetition_penalty"})
-    if (std::optional<double> value = from.getNumber(key))
-      generation[key] = *value;
-  if (std::optional<int64_t> value = from.getInteger("top_k");
-      value && *value >= 0)
-    generation["top_k"] = *value;
-  facts["generation"] = std::move(generation);
+static void readGenAi(const json::Object &object, json::Object &facts,
+                      ImportReport &report) {
+  ConfigReader reader(object, genAiName.str(), report);
+  if (const json::Object *model = reader.getObject("model")) {
+    ConfigReader members(*model, (genAiName + ": model").str(), report);
+    readContext(members, {"context_length"}, facts);
+    readIds(members, facts);
+  } else if (!reader.has("model")) {
+    reader.reject("model", "an object");
+  }
+  if (const json::Object *search = reader.getObject("search")) {
+    ConfigReader members(*search, (genAiName + ": search").str(), report);
+    facts["generation"] = makeGeneration(readRecommendations(members));
+  }
 }
 
-static void copyIds(const json::Object &from, json::Object &facts) {
-  copyEnds(from, facts);
-  copyInteger(from, {"bos_token_id"}, facts, "bos_token_id", 0);
-  copyInteger(from, {"pad_token_id"}, facts, "pad_token_id", 0);
+static void readHuggingFace(const Folder &folder, json::Object &facts,
+                            ImportReport &report) {
+  if (auto object = readObject(folder, configName, report)) {
+    ConfigReader reader(*object, configName.str(), report);
+    readContext(reader, {"max_position_embeddings", "n_positions"}, facts);
+    readIds(reader, facts);
+  }
+  if (auto object = readObject(folder, generationName, report)) {
+    ConfigReader reader(*object, generationName.str(), report);
+    readIds(reader, facts);
+    facts["generation"] = makeGeneration(readRecommendations(reader));
+  }
 }
 
 std::string weft::readDecoderFacts(const Folder &folder, StringRef name,
@@ -84,25 +106,10 @@ std::string weft::readDecoderFacts(const Folder &folder, StringRef name,
   json::Object facts;
   facts["name"] = json::fixUTF8(name);
   facts["context_length"] = defaultContext;
-  if (auto genai = readObject(folder, "genai_config.json", report)) {
-    if (const json::Object *model = genai->getObject("model")) {
-      copyInteger(*model, {"context_length"}, facts, "context_length", 1);
-      copyIds(*model, facts);
-    }
-    if (const json::Object *search = genai->getObject("search"))
-      copySampling(*search, facts);
-  } else {
-    if (auto config = readObject(folder, "config.json", report)) {
-      copyInteger(*config, {"max_position_embeddings", "n_positions"}, facts,
-                  "context_length", 1);
-      copyIds(*config, facts);
-    }
-    if (auto generation =
-            readObject(folder, "generation_config.json", report)) {
-      copyIds(*generation, facts);
-      copySampling(*generation, facts);
-    }
-  }
+  if (auto genai = readObject(folder, genAiName, report))
+    readGenAi(*genai, facts, report);
+  else
+    readHuggingFace(folder, facts, report);
   std::string text;
   raw_string_ostream(text) << json::Value(std::move(facts));
   return text;

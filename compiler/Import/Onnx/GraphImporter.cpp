@@ -5,6 +5,8 @@
 #include "compiler/Import/Onnx/OnnxTypes.h"
 #include "dialects/Weft/WeftDialect.h"
 
+#include "llvm/ADT/StringSet.h"
+
 #include <set>
 
 using namespace mlir;
@@ -99,6 +101,11 @@ bool GraphImporter::addInput(const OnnxValueInfo &input, Scope &scope,
     if (!shape.back().isConstant())
       symbols.push_back(builder.getStringAttr(shape.back().str()));
   }
+  if (!onnx::isTensorShape(shape)) {
+    fail("shape " + onnx::print(shape),
+         "sizes that are not negative and less than 2^56 elements");
+    return false;
+  }
   NamedAttrList list;
   list.set(WeftDialect::getNameAttrName(), builder.getStringAttr(input.name));
   if (!symbols.empty())
@@ -131,6 +138,11 @@ bool GraphImporter::importEntry() {
         }))
       report.error("constant '" + constant.first() + "'", "no such input",
                    "the name of an input of the model");
+  llvm::StringSet<> names;
+  for (const OnnxValueInfo &input : model.graph.inputs)
+    if (!names.insert(input.name).second)
+      report.error("input '" + input.name + "'", "two of this name",
+                   "a name for each value");
   for (const OnnxValueInfo &input : model.graph.inputs)
     // One with a value is no input when the model runs.
     if (!scope.initializers.contains(input.name) &&
@@ -165,7 +177,9 @@ bool GraphImporter::importEntry() {
 
 void GraphImporter::addInitializers(const OnnxGraph &graph, Scope &scope) {
   for (const OnnxTensor &tensor : graph.initializers)
-    scope.initializers[tensor.name] = &tensor;
+    if (!scope.initializers.try_emplace(tensor.name, &tensor).second)
+      report.error("initializer '" + tensor.name + "'", "two of this name",
+                   "a name for each value");
 }
 
 Value GraphImporter::lookup(StringRef name, const Scope &scope) {
@@ -269,6 +283,8 @@ bool GraphImporter::importNodes(ArrayRef<OnnxNode> nodes, Scope &scope) {
 
 bool GraphImporter::importNode(const OnnxNode &node, Scope &scope) {
   where = describe(node);
+  if (isCopying && !countCopy())
+    return false;
   if (const OnnxFunction *function = functions.find(node))
     return importCall(node, *function, scope);
   if (node.domain.empty() && node.op == "Constant") {

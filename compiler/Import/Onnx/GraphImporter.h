@@ -93,6 +93,13 @@ private:
   /// The graph `body` of a node, of which one more copy is to be made; null
   /// after an error.
   const OnnxGraph *takeBody(const OnnxNode &node);
+  /// Counts an iteration or a node of a copy, also one in a branch or function
+  /// that the body uses; false after an error, if there are too many.
+  bool countCopy();
+  /// A copy of the body, which takeBody gave.
+  std::optional<llvm::SmallVector<mlir::Value>>
+  importCopy(const OnnxNode &node, const OnnxGraph &body,
+             llvm::ArrayRef<mlir::Value> arguments, Scope &scope);
   /// The element `index` of a dimension, and all of them joined to one.
   mlir::Value takeElement(mlir::Value list, int64_t index, int64_t axis);
   mlir::Value joinElements(llvm::ArrayRef<mlir::Value> elements, int64_t axis);
@@ -140,6 +147,7 @@ private:
   SymbolEqualities equalities;
   std::string where;      ///< The node that is being imported.
   size_t copiedNodes = 0; ///< Of bodies of loops.
+  bool isCopying = false; ///< A body of a loop.
   mlir::Block *entry = nullptr;
   llvm::SmallVector<std::string> inputNames;
 };

@@ -8,6 +8,8 @@
 
 #include "compiler/Import/Onnx/GraphImporter.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 using namespace mlir;
 using namespace weft;
 
@@ -18,15 +20,23 @@ const OnnxGraph *GraphImporter::takeBody(const OnnxNode &node) {
     fail("no graph 'body'", "the attribute body");
     return nullptr;
   }
-  const OnnxGraph &graph = *attribute->graphs.front();
-  copiedNodes += graph.nodes.size() + 1;
-  if (copiedNodes > maxCopiedNodes) {
-    fail("a loop whose copies have more than " + Twine(maxCopiedNodes) +
-             " nodes",
-         "fewer iterations");
-    return nullptr;
-  }
-  return &graph;
+  // An iteration counts although its body is empty.
+  return countCopy() ? attribute->graphs.front().get() : nullptr;
+}
+
+bool GraphImporter::countCopy() {
+  if (++copiedNodes <= maxCopiedNodes)
+    return true;
+  fail("a loop whose copies have more than " + Twine(maxCopiedNodes) + " nodes",
+       "fewer iterations");
+  return false;
+}
+
+std::optional<SmallVector<Value>>
+GraphImporter::importCopy(const OnnxNode &node, const OnnxGraph &body,
+                          ArrayRef<Value> arguments, Scope &scope) {
+  llvm::SaveAndRestore copying(isCopying, true);
+  return importBody(node, body, arguments, scope);
 }
 
 Value GraphImporter::makeNumbers(ArrayRef<int64_t> numbers, bool isScalar) {
@@ -103,7 +113,7 @@ bool GraphImporter::importLoop(const OnnxNode &node, Scope &scope) {
       arguments[1] = makeConstant(DenseElementsAttr::get(
           RankedTensorType::get({}, builder.getI1Type()), true));
     llvm::append_range(arguments, carried);
-    auto results = importBody(node, *body, arguments, scope);
+    auto results = importCopy(node, *body, arguments, scope);
     if (!results)
       return false;
     size_t outputs = carried.size() + scanned.size();
@@ -190,7 +200,7 @@ std::optional<SmallVector<Value>> GraphImporter::scan(const OnnxNode &node,
       if (!arguments.back())
         return std::nullopt;
     }
-    auto results = importBody(node, *body, arguments, scope);
+    auto results = importCopy(node, *body, arguments, scope);
     if (!results)
       return std::nullopt;
     if (body->inputs.size() != arguments.size() ||

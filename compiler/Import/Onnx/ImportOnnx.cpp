@@ -7,11 +7,69 @@
 
 #include "llvm/Support/Path.h"
 
+#include <set>
+
 using namespace mlir;
 using namespace weft;
 
 /// Versions of the format and of the operators of the standard that are known.
 static constexpr int64_t minIr = 3, maxIr = 14, minOpset = 7, maxOpset = 28;
+
+/// Calls `take` with each file that tensors of the nodes lie in.
+static void forEachLocation(ArrayRef<OnnxNode> nodes,
+                            llvm::function_ref<void(StringRef)> take);
+
+static void forEachLocation(ArrayRef<OnnxTensor> tensors,
+                            llvm::function_ref<void(StringRef)> take) {
+  for (const OnnxTensor &tensor : tensors)
+    for (const OnnxEntry &entry : tensor.external)
+      if (entry.key == "location")
+        take(entry.value);
+}
+
+static void forEachLocation(ArrayRef<OnnxNode> nodes,
+                            llvm::function_ref<void(StringRef)> take) {
+  for (const OnnxNode &node : nodes)
+    for (const OnnxAttribute &attribute : node.attributes) {
+      forEachLocation(attribute.tensors, take);
+      for (const auto &graph : attribute.graphs) {
+        forEachLocation(graph->initializers, take);
+        forEachLocation(graph->nodes, take);
+      }
+    }
+}
+
+std::vector<std::string> weft::listOnnxFiles(StringRef path) {
+  StringRef folderPath = llvm::sys::path::parent_path(path);
+  auto folder = Folder::open(folderPath.empty() ? "." : folderPath,
+                             /*followLinks=*/true);
+  if (!folder) {
+    llvm::consumeError(folder.takeError());
+    return {};
+  }
+  std::set<std::string> names;
+  for (const std::string &name : folder->list())
+    if (isTokenizerFile(name) || isDecoderFile(name))
+      names.insert(name);
+  auto file = folder->map(llvm::sys::path::filename(path));
+  if (!file) {
+    llvm::consumeError(file.takeError());
+    return {};
+  }
+  ImportReport report; // Import says what is wrong with the file.
+  std::optional<OnnxModel> model = readOnnx((*file)->getBytes(), path, report);
+  if (!model)
+    return {};
+  auto take = [&](StringRef name) { names.insert(name.str()); };
+  forEachLocation(model->graph.initializers, take);
+  forEachLocation(model->graph.nodes, take);
+  for (const OnnxFunction &function : model->functions)
+    forEachLocation(function.nodes, take);
+  std::vector<std::string> files;
+  for (const std::string &name : names)
+    files.push_back(folder->getPath().str() + "/" + name);
+  return files;
+}
 
 static void checkVersions(const OnnxModel &model, ImportReport &report) {
   if (model.irVersion < minIr || model.irVersion > maxIr)
@@ -68,6 +126,12 @@ std::optional<ImportedOnnx> weft::importOnnx(StringRef path,
     report.unreadable(path, named.takeError(), "an ONNX file");
     return std::nullopt;
   }
+  // Those beside it may lead out of the folder, as its external data may.
+  auto beside = Folder::open(folder->getPath(), options.followLinks);
+  if (!beside) {
+    report.unreadable(path, beside.takeError(), "an ONNX file");
+    return std::nullopt;
+  }
   auto file = named->map(fileName);
   if (!file) {
     report.unreadable(path, file.takeError(), "an ONNX file");
@@ -85,8 +149,8 @@ std::optional<ImportedOnnx> weft::importOnnx(StringRef path,
     return std::nullopt;
 
   std::string facts =
-      readDecoderFacts(*named, llvm::sys::path::stem(fileName), report);
-  TokenizerFiles tokenizer = readTokenizerFiles(*named, report);
+      readDecoderFacts(*beside, llvm::sys::path::stem(fileName), report);
+  TokenizerFiles tokenizer = readTokenizerFiles(*beside, report);
   if (report.hasErrors())
     return std::nullopt;
   SymbolEqualities known;

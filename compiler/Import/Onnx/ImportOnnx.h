@@ -55,6 +55,10 @@ std::optional<ImportedOnnx> importOnnx(llvm::StringRef path,
                                        mlir::MLIRContext &context,
                                        ImportReport &report);
 
+/// The paths of the files beside the one at `path` that importOnnx may read,
+/// those of its external data among them; none for a file that is no ONNX.
+std::vector<std::string> listOnnxFiles(llvm::StringRef path);
+
 } // namespace weft
 
 #endif // WEFT_COMPILER_IMPORT_ONNX_IMPORTONNX_H

@@ -113,3 +113,48 @@ module attributes {weft.decoder = "{\"context_length\": 64, \"name\": \"tiny\"}"
     return %y : tensor<?x?x8xf32, #onnx.dims<"b", "n">>
   }
 }
+
+// -----
+
+// A table has rows for 16 positions: a step reads no others.
+
+//       CHECK: module attributes {weft.meta = "{{.*}}\22context_length\22:16,
+// CHECK-LABEL: func.func @step
+//       CHECK: weft.embed %{{.*}}, %{{.*}} : (tensor<?xi32>, tensor<16x8xf32>)
+module attributes {weft.decoder = "{\"context_length\": 64, \"name\": \"tiny\"}"} {
+  func.func @main(%ids: tensor<?x?xi64, #onnx.dims<"b", "n">> {weft.name = "input_ids", weft.symbols = ["b", "n"]},
+      %pos: tensor<?x?xi64, #onnx.dims<"b", "n">> {weft.name = "position_ids", weft.symbols = ["b", "n"]})
+      -> (tensor<?x?x32xf32, #onnx.dims<"b", "n">> {weft.name = "logits"}) {
+    %table = onnx.Initializer "table" : tensor<32x8xf32>
+    %places = onnx.Initializer "places" : tensor<16x8xf32>
+    %head = onnx.Initializer "head" : tensor<8x32xf32>
+    %t = onnx.Gather(%table, %ids) : (tensor<32x8xf32>, tensor<?x?xi64, #onnx.dims<"b", "n">>) -> tensor<?x?x8xf32, #onnx.dims<"b", "n">>
+    %p = onnx.Gather(%places, %pos) : (tensor<16x8xf32>, tensor<?x?xi64, #onnx.dims<"b", "n">>) -> tensor<?x?x8xf32, #onnx.dims<"b", "n">>
+    %x = onnx.Add(%t, %p) : (tensor<?x?x8xf32, #onnx.dims<"b", "n">>, tensor<?x?x8xf32, #onnx.dims<"b", "n">>) -> tensor<?x?x8xf32, #onnx.dims<"b", "n">>
+    %a:4 = onnx.Attention(%x, %x, %x, none, none, none, none) {is_causal = 1 : i64, q_num_heads = 1 : i64, kv_num_heads = 1 : i64} : (tensor<?x?x8xf32, #onnx.dims<"b", "n">>, tensor<?x?x8xf32, #onnx.dims<"b", "n">>, tensor<?x?x8xf32, #onnx.dims<"b", "n">>, none, none, none, none) -> (tensor<?x?x8xf32, #onnx.dims<"b", "n">>, tensor<?x1x?x8xf32, #onnx.dims<"b", "n">>, tensor<?x1x?x8xf32, #onnx.dims<"b", "n">>, tensor<?x1x?x?xf32, #onnx.dims<"b", "n", "n">>)
+    %logits = onnx.MatMul(%a#0, %head) : (tensor<?x?x8xf32, #onnx.dims<"b", "n">>, tensor<8x32xf32>) -> tensor<?x?x32xf32, #onnx.dims<"b", "n">>
+    return %logits : tensor<?x?x32xf32, #onnx.dims<"b", "n">>
+  }
+}
+
+// -----
+
+// An id of the logits that has no row in the table could not go on.
+
+//       CHECK: module {
+//   CHECK-NOT: func.func @step
+module attributes {weft.decoder = "{\"context_length\": 64, \"name\": \"tiny\"}"} {
+  func.func @main(%ids: tensor<?x?xi64, #onnx.dims<"b", "n">> {weft.name = "input_ids", weft.symbols = ["b", "n"]},
+      %pos: tensor<?x?xi64, #onnx.dims<"b", "n">> {weft.name = "position_ids", weft.symbols = ["b", "n"]})
+      -> (tensor<?x?x32xf32, #onnx.dims<"b", "n">> {weft.name = "logits"}) {
+    %table = onnx.Initializer "table" : tensor<5x8xf32>
+    %places = onnx.Initializer "places" : tensor<16x8xf32>
+    %head = onnx.Initializer "head" : tensor<8x32xf32>
+    %t = onnx.Gather(%table, %ids) : (tensor<5x8xf32>, tensor<?x?xi64, #onnx.dims<"b", "n">>) -> tensor<?x?x8xf32, #onnx.dims<"b", "n">>
+    %p = onnx.Gather(%places, %pos) : (tensor<16x8xf32>, tensor<?x?xi64, #onnx.dims<"b", "n">>) -> tensor<?x?x8xf32, #onnx.dims<"b", "n">>
+    %x = onnx.Add(%t, %p) : (tensor<?x?x8xf32, #onnx.dims<"b", "n">>, tensor<?x?x8xf32, #onnx.dims<"b", "n">>) -> tensor<?x?x8xf32, #onnx.dims<"b", "n">>
+    %a:4 = onnx.Attention(%x, %x, %x, none, none, none, none) {is_causal = 1 : i64, q_num_heads = 1 : i64, kv_num_heads = 1 : i64} : (tensor<?x?x8xf32, #onnx.dims<"b", "n">>, tensor<?x?x8xf32, #onnx.dims<"b", "n">>, tensor<?x?x8xf32, #onnx.dims<"b", "n">>, none, none, none, none) -> (tensor<?x?x8xf32, #onnx.dims<"b", "n">>, tensor<?x1x?x8xf32, #onnx.dims<"b", "n">>, tensor<?x1x?x8xf32, #onnx.dims<"b", "n">>, tensor<?x1x?x?xf32, #onnx.dims<"b", "n", "n">>)
+    %logits = onnx.MatMul(%a#0, %head) : (tensor<?x?x8xf32, #onnx.dims<"b", "n">>, tensor<8x32xf32>) -> tensor<?x?x32xf32, #onnx.dims<"b", "n">>
+    return %logits : tensor<?x?x32xf32, #onnx.dims<"b", "n">>
+  }
+}

@@ -76,7 +76,11 @@ TEST(ModelMetaTest, ErrorsNameTheKey) {
 }
 
 TEST(ModelMetaTest, RefusesWhatIsNotAModel) {
-  for (const char *text : {"", "{", "[]", "3", "{}", "\xff\xfe", "nul"}) {
+  EXPECT_EQ(ModelMeta::parse("").getStatus().getCode(),
+            StatusCode::Unsupported);
+  EXPECT_THAT(ModelMeta::parse("").getStatus().getMessage(),
+              HasSubstr("not that of a language model"));
+  for (const char *text : {"{", "[]", "3", "{}", "\xff\xfe", "nul"}) {
     Result<ModelMeta> meta = ModelMeta::parse(text);
     ASSERT_FALSE(meta) << text;
     EXPECT_EQ(meta.getStatus().getCode(), StatusCode::Corrupt) << text;

@@ -179,6 +179,10 @@ TEST_F(WeftRunTest, ErrorsSayWhatIsWrong) {
   expect("--prompt a --ids 1", 2, "exactly one of --prompt");
   expect("--prompt a --entry step", 2, "takes no prompt");
   expect("--prompt a --input x=y", 2, "need --entry");
+  expect("--entry step --temperature 1", 2,
+         "--temperature: goes with a prompt, not with --entry");
+  expect("--entry step --max-tokens 5", 2, "--max-tokens: goes with a prompt");
+  expect("--prompt a --stop ''", 2, "--stop: found an empty text");
   expect("--entry step --input x", 2, "expected name=value, got 'x'");
   expect("--entry step --symbol x=y", 2, "expected name=number");
   expect("--no-such-option", 2, "--help");

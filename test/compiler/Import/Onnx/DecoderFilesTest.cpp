@@ -5,6 +5,8 @@
 
 #include "llvm/Support/JSON.h"
 
+#include <array>
+#include <filesystem>
 #include <gmock/gmock.h>
 
 using namespace weft;
@@ -54,6 +56,44 @@ TEST_F(DecoderFiles, OfOnnxRuntimeComeFirst) {
       "eos_token_id": [5], "pad_token_id": 0}, "search": {"top_p": 0.9}})");
   expect(R"({"name": "tiny", "context_length": 4096, "eos_token_ids": [5],
       "pad_token_id": 0, "generation": {"do_sample": false, "top_p": 0.9}})");
+}
+
+TEST_F(DecoderFiles, NumbersThatAreNoneAreErrors) {
+  for (const auto &[name, text, message] :
+       std::initializer_list<std::array<const char *, 3>>{
+           {"config.json", R"({"max_position_embeddings": "4096"})",
+            "max_position_embeddings: found \"4096\""},
+           {"config.json", R"({"n_positions": 2147483647})",
+            "expected an integer from 1 to 1073741824"},
+           {"generation_config.json", R"({"eos_token_id": "7"})",
+            "generation_config.json: eos_token_id: found \"7\""},
+           {"generation_config.json", R"({"do_sample": "yes"})",
+            "do_sample: found \"yes\", expected true or false"},
+           {"genai_config.json", R"({"model": {"bos_token_id": 1.5}})",
+            "genai_config.json: model: bos_token_id: found 1.5"},
+           {"genai_config.json", R"({"model": []})", "model: found []"},
+           {"genai_config.json", R"({})", "model: found no value"}}) {
+    folder.write(name, text);
+    EXPECT_THAT(read(), HasSubstr(message)) << text;
+    std::filesystem::remove(folder / name);
+  }
+}
+
+// A plan with these would not start.
+TEST_F(DecoderFiles, SamplingThatMakesNoSenseIsLeftOut) {
+  folder.write("genai_config.json", R"({"model": {"eos_token_id": -1},
+      "search": {"do_sample": true, "temperature": -3, "top_k": -4,
+                 "top_p": 1.5, "num_beams": 4, "min_p": 0.5}})");
+  expect(R"({"name": "tiny", "context_length": 2048, "eos_token_ids": [],
+      "generation": {"do_sample": true, "min_p": 0.5}})");
+  ImportReport report;
+  auto opened = Folder::open(folder.getPath());
+  ASSERT_TRUE(bool(opened));
+  readDecoderFacts(*opened, "tiny", report);
+  for (const char *key : {"temperature: found -3", "top_k: found -4",
+                          "top_p: found 1.5", "num_beams: found 4"})
+    EXPECT_THAT(print(report),
+                HasSubstr("genai_config.json: search: " + std::string(key)));
 }
 
 TEST_F(DecoderFiles, ThatAreBrokenAreErrors) {
