@@ -103,6 +103,18 @@ LogicalResult ChannelTracer::followLoop(scf::ForOp loop) {
                        ? llvm::divideCeil(uint64_t(*upper) - uint64_t(*lower),
                                           uint64_t(*step))
                        : 0;
+  // Tiles among the carried values stay unknown.
+  using Numbers = SmallVector<std::optional<int64_t>>;
+  auto evaluateAll = [&](ValueRange values) {
+    return Numbers(
+        llvm::map_range(values, [&](Value value) { return evaluate(value); }));
+  };
+  auto rememberAll = [&](ValueRange values, const Numbers &numbers) {
+    for (auto [value, number] : llvm::zip_equal(values, numbers))
+      if (number)
+        remember(value, *number);
+  };
+  Numbers carried = evaluateAll(loop.getInitArgs());
   for (uint64_t i = 0; i < trips; ++i) {
     if (++iterations > mostIterations)
       return loop.emitError("takes a role over more than ")
@@ -110,10 +122,13 @@ LogicalResult ChannelTracer::followLoop(scf::ForOp loop) {
     size_t mark = order.size();
     remember(loop.getInductionVar(),
              int64_t(uint64_t(*lower) + i * uint64_t(*step)));
+    rememberAll(loop.getRegionIterArgs(), carried);
     if (failed(follow(*loop.getBody())))
       return failure();
+    carried = evaluateAll(loop.getYieldedValues());
     forget(mark);
   }
+  rememberAll(loop.getResults(), carried);
   return success();
 }
 

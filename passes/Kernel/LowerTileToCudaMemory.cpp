@@ -84,14 +84,12 @@ TileLayout CudaTileEmitter::layoutOf(Type tile) {
     layout.consecutive = 2;
     return layout;
   }
-  for (int64_t count : {8, 4, 2}) {
-    int64_t all = count * threads;
-    if (layout.elements() % all == 0 && layout.columns % count == 0 &&
-        (layout.columns % all == 0 || all % layout.columns == 0)) {
+  for (int64_t count : {8, 4, 2})
+    if (layout.elements() % (count * threads) == 0 &&
+        layout.columns % count == 0) {
       layout.consecutive = count;
       break;
     }
-  }
   return layout;
 }
 
@@ -186,6 +184,10 @@ TilePosition CudaTileEmitter::makePosition(const TileLayout &layout,
     int64_t all = consecutive * threads;
     int64_t begin = reg / consecutive * all;
     Value first = mul(thread, consecutive);
+    if (all % columns != 0 && columns % all != 0) {
+      first = add(first, number(begin));
+      begin = 0;
+    }
     position.row = number(begin / columns);
     if (all > columns)
       position.row = add(divide(first, columns), position.row);
@@ -301,6 +303,9 @@ bool weft::tile::isMultipleOf(Value index, int64_t factor) {
     return llvm::all_of(op->getOperands(), isMultiple);
   if (auto product = index.getDefiningOp<arith::MulIOp>())
     return llvm::any_of(product.getOperands(), isMultiple);
+  if (auto choice = index.getDefiningOp<arith::SelectOp>())
+    return isMultiple(choice.getTrueValue()) &&
+           isMultiple(choice.getFalseValue());
   auto argument = dyn_cast<BlockArgument>(index);
   if (!argument || argument.getArgNumber() != 0)
     return false;
@@ -421,8 +426,8 @@ int64_t CudaTileEmitter::vectorWidth(const CudaAccess &access, Value column,
   const AddressDigit &digit = dim.address.front();
   int64_t width = std::min<int64_t>(layout.consecutive,
                                     128 / element.getIntOrFloatBitWidth());
-  bool isConsecutive = digit.divisor == 1 && digit.stride == 1 &&
-                       digit.count % width == 0 && !dim.origin;
+  bool isConsecutive =
+      digit.divisor == 1 && digit.stride == 1 && digit.count % width == 0;
   return isConsecutive && isMultipleOf(column, width) ? width : 1;
 }
 
@@ -448,8 +453,8 @@ LogicalResult CudaTileEmitter::emitLoad(LoadOp op) {
                         "side of tile.mma, and may not be overwritten before");
   beforeRead(op.getView());
   TileLayout layout = layoutOf(type);
-  int64_t width = vectorWidth(access, op.getIndices().back(), layout,
-                              type.getElementType());
+  int64_t width = vectorWidth(access, op.getIndices()[op.getTileDims().back()],
+                              layout, type.getElementType());
   // The last that a whole vector begins with.
   if (lastColumn && isMultipleOf(op.getColumns(), width))
     lastColumn = add(lastColumn, number(1 - width));
@@ -490,8 +495,8 @@ LogicalResult CudaTileEmitter::emitStore(StoreOp op) {
     rows = clampCount(op.getRows(), layout.rows);
   if (op.getColumns())
     columns = clampCount(op.getColumns(), layout.columns);
-  int64_t width = vectorWidth(access, op.getIndices().back(), layout,
-                              type.getElementType());
+  int64_t width = vectorWidth(access, op.getIndices()[op.getTileDims().back()],
+                              layout, type.getElementType());
   if (columns && !isMultipleOf(op.getColumns(), width))
     width = 1;
   beforeWrite(op.getView(), op);

@@ -221,7 +221,11 @@ FailureOr<Value> TileEmitter::emitElement(Operation *op, ValueRange operands,
     return op->emitError("cannot lower a bitcast of ") << from << " to " << to;
   OperationState state(b.getLoc(), op->getName(), values, {result},
                        op->getAttrs());
-  Value value = b.create(state)->getResult(0);
+  Operation *element = b.create(state);
+  // Vectors and what is left over have to give the same bits.
+  if (auto division = dyn_cast<arith::DivFOp>(element))
+    division.setFastmath(arith::FastMathFlags::none);
+  Value value = element->getResult(0);
   return roundResult ? truncate(value, b.getF32Type(), to) : value;
 }
 

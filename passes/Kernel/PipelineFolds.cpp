@@ -102,14 +102,18 @@ private:
                                 schedule.getSlots());
     // The steps of this block: an equal part of the fold, cut at whole steps.
     Value rank = ClusterRankOp::create(b);
+    int64_t blocks = schedule.getCluster();
     auto cut = [&](Value number) -> Value {
+      if (steps % blocks == 0)
+        return b.createOrFold<arith::MulIOp>(number, index(steps / blocks));
       return b.createOrFold<arith::DivUIOp>(
-          b.createOrFold<arith::MulIOp>(number, index(steps)),
-          index(schedule.getCluster()));
+          b.createOrFold<arith::MulIOp>(number, index(steps)), index(blocks));
     };
     firstStep = cut(rank);
     Value end = cut(b.createOrFold<arith::AddIOp>(rank, index(1)));
-    stepCount = b.createOrFold<arith::SubIOp>(end, firstStep);
+    stepCount = steps % blocks == 0
+                    ? index(steps / blocks)
+                    : b.createOrFold<arith::SubIOp>(end, firstStep);
     Value span = b.createOrFold<arith::SubIOp>(tiles.getUpperBound(),
                                                tiles.getLowerBound());
     tileCount = b.createOrFold<arith::CeilDivSIOp>(span, tiles.getStep());
@@ -120,78 +124,78 @@ private:
   // The role that loads
   //===--------------------------------------------------------------------===//
 
+  /// Pieces in the order of their copies: tile by tile, step by step. Counted
+  /// and not divided out of the number, as one warp does this for every piece.
+  struct Cursor {
+    Value piece, tile, step;
+  };
+
   void buildLoadRole() {
     auto role = RoleOp::create(b, "load", schedule.getLoadWarps());
     OpBuilder::InsertionGuard guard(b);
     b.createBlock(&role.getBody());
     Value slots = index(schedule.getSlots()), zero = index(0);
     Value first = b.createOrFold<arith::MinSIOp>(pieceCount, slots);
-    buildProduceLoop(zero, first, ProducePart::Early);
+    Cursor start = {zero, zero, zero};
+    Cursor cursor = buildProduceLoop(start, first, ProducePart::Early);
     WaitDependencyOp::create(b);
-    buildProduceLoop(zero, first, ProducePart::Late);
+    buildProduceLoop(start, first, ProducePart::Late);
     if (schedule.getCluster() == 1) {
-      buildProduceLoop(first, pieceCount, ProducePart::All);
+      buildProduceLoop(cursor, pieceCount, ProducePart::All);
       return;
     }
-    // A piece behind the first ones waits for the release of one; by then the
-    // role that multiplies has come to some phase of the cluster's barrier.
-    buildLoop(first, pieceCount, [&](Value piece) {
-      buildProduce(piece, ProducePart::All, /*isInside=*/Value());
-      Value before = b.createOrFold<arith::SubIOp>(piece, slots);
-      Value released = b.createOrFold<arith::AddIOp>(before, index(1));
-      buildPhases(phasesBy(before), phasesBy(released));
-    });
-    buildPhases(phasesBy(b.createOrFold<arith::SubIOp>(pieceCount, first)),
-                b.createOrFold<arith::MulIOp>(tileCount, index(2)));
+    // A piece behind the first ones waits for the release of one. When half of
+    // a tile's pieces are released the sums of the tile before have been read;
+    // when all are released, those of this one will be stored.
+    auto loop = scf::ForOp::create(b, zero, tileCount, index(1),
+                                   {cursor.piece, cursor.tile, cursor.step});
+    b.setInsertionPointToStart(loop.getBody());
+    Value tile = loop.getInductionVar();
+    cursor = {loop.getRegionIterArg(0), loop.getRegionIterArg(1),
+              loop.getRegionIterArg(2)};
+    Value before = b.createOrFold<arith::MulIOp>(tile, stepCount);
+    Value half = b.createOrFold<arith::CeilDivUIOp>(stepCount, index(2));
+    Value phase = b.createOrFold<arith::MulIOp>(tile, index(2));
+    for (Value count : {half, stepCount}) {
+      Value released = b.createOrFold<arith::AddIOp>(before, count);
+      Value end = b.createOrFold<arith::MinSIOp>(
+          pieceCount, b.createOrFold<arith::AddIOp>(released, slots));
+      cursor = buildProduceLoop(cursor, end, ProducePart::All);
+      ClusterBarrierOp::create(b, phase);
+      phase = b.createOrFold<arith::AddIOp>(phase, index(1));
+    }
+    scf::YieldOp::create(b, {cursor.piece, cursor.tile, cursor.step});
   }
 
-  /// Phases of the cluster's barrier that this role passes before it waits for
-  /// another piece when so many have been released. It waits there instead of
-  /// going on to copy, so: phase 2r, that round r - 1 has been read, half a
-  /// round later; phase 2r + 1, that round r has been stored, when its last
-  /// piece has been released, as all slots are full then and none becomes free
-  /// before that phase.
-  Value phasesBy(Value released) {
-    Value steps = b.createOrFold<arith::MaxSIOp>(stepCount, index(1));
-    auto [round, inRound] = divide(released, steps);
-    Value half = b.createOrFold<arith::DivUIOp>(
-        b.createOrFold<arith::AddIOp>(steps, index(1)), index(2));
-    Value isLater =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, inRound, half);
-    return b.createOrFold<arith::AddIOp>(
-        b.createOrFold<arith::MulIOp>(round, index(2)),
-        b.createOrFold<arith::SelectOp>(isLater, index(1), index(0)));
-  }
-
-  void buildPhases(Value lower, Value upper) {
-    buildLoop(lower, upper,
-              [&](Value phase) { ClusterBarrierOp::create(b, phase); });
-  }
-
-  void buildProduceLoop(Value lower, Value upper, ProducePart part) {
-    buildLoop(lower, upper, [&](Value piece) {
-      buildProduce(piece, part, /*isInside=*/Value());
-    });
-  }
-
-  void buildLoop(Value lower, Value upper,
-                 function_ref<void(Value index)> build) {
-    auto loop = scf::ForOp::create(b, lower, upper, index(1));
+  /// Pieces from `from` to before `end`; returns where it goes on.
+  Cursor buildProduceLoop(Cursor from, Value end, ProducePart part) {
+    auto loop = scf::ForOp::create(b, from.piece, end, index(1),
+                                   {from.tile, from.step});
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    build(loop.getInductionVar());
+    Value tile = loop.getRegionIterArg(0), step = loop.getRegionIterArg(1);
+    buildProduce(loop.getInductionVar(), tile, step, part,
+                 /*isInside=*/Value());
+    Value next = b.createOrFold<arith::AddIOp>(step, index(1));
+    Value isLast =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, next, stepCount);
+    Value nextTile = b.createOrFold<arith::AddIOp>(tile, index(1));
+    scf::YieldOp::create(b,
+                         {arith::SelectOp::create(b, isLast, nextTile, tile),
+                          arith::SelectOp::create(b, isLast, index(0), next)});
+    return {end, loop.getResult(0), loop.getResult(1)};
   }
 
   /// Copies a piece; nothing if there is a condition that does not hold.
-  void buildProduce(Value piece, ProducePart part, Value isInside) {
+  void buildProduce(Value piece, Value tile, Value tileStep, ProducePart part,
+                    Value isInside) {
     OpBuilder::InsertionGuard guard(b);
-    auto [round, inRound] = divide(piece, stepCount);
-    Value step = b.createOrFold<arith::AddIOp>(firstStep, inRound);
+    Value step = b.createOrFold<arith::AddIOp>(firstStep, tileStep);
     IRMapping mapping;
     mapping.map(tiles.getInductionVar(),
                 b.createOrFold<arith::AddIOp>(
                     tiles.getLowerBound(),
-                    b.createOrFold<arith::MulIOp>(round, tiles.getStep())));
+                    b.createOrFold<arith::MulIOp>(tile, tiles.getStep())));
     mapping.map(fold.getIndex(),
                 b.createOrFold<arith::MulIOp>(step, fold.getStep()));
     auto produce = ProduceOp::create(b, part, channel, piece);
@@ -213,8 +217,8 @@ private:
     }
   }
 
-  /// Quotient and remainder of small numbers. One warp does this for every
-  /// piece, and a GPU divides 64-bit numbers slowly.
+  /// Quotient and remainder of small numbers. A GPU divides 64-bit numbers
+  /// slowly.
   std::pair<Value, Value> divide(Value dividend, Value divisor) {
     auto narrow = [&](Value value) -> Value {
       return arith::IndexCastOp::create(b, b.getI32Type(), value);
@@ -295,11 +299,17 @@ private:
   void buildTogether() {
     Value ahead = index(schedule.getSlots() - 1);
     auto produce = [&](Value piece) {
-      buildProduce(piece, ProducePart::All,
+      auto [tile, step] = divide(piece, stepCount);
+      buildProduce(piece, tile, step, ProducePart::All,
                    arith::CmpIOp::create(b, arith::CmpIPredicate::slt, piece,
                                          pieceCount));
     };
-    buildLoop(index(0), ahead, produce);
+    auto loop = scf::ForOp::create(b, index(0), ahead, index(1));
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      produce(loop.getInductionVar());
+    }
     for (Operation *op : getComputedFirst())
       op->moveBefore(tiles);
     ConsumeOp consume = buildConsumeLoop();

@@ -221,7 +221,11 @@ Value TileBuilder::activation(Activation function, Value x) {
   // x * sigmoid(factor * x) = x / (1 + exp(-factor * x))
   auto swish = [&](double factor) -> Value {
     Value e = create<math::ExpOp>(scale(x, -factor));
-    return create<arith::DivFOp>(x, create<arith::AddFOp>(e, number(1)));
+    auto quotient =
+        create<arith::DivFOp>(x, create<arith::AddFOp>(e, number(1)));
+    // On a GPU, an exact division is a branch.
+    quotient.setFastmath(arith::FastMathFlags::arcp);
+    return quotient;
   };
   // x / 2 * (1 + y)
   auto half = [&](Value y) -> Value {

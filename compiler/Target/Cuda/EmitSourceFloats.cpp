@@ -85,7 +85,12 @@ std::optional<Expr> SourcePrinter::floatOp(Operation *op, StringRef element) {
       .Case([&](arith::MulFOp) {
         return supported(binary(op, "*", Level::Multiplicative, element));
       })
-      .Case([&](arith::DivFOp) {
+      .Case([&](arith::DivFOp division) {
+        bool isApproximate =
+            isSingle && bitEnumContainsAny(division.getFastmath(),
+                                           arith::FastMathFlags::arcp);
+        if (isApproximate)
+          return supported(helper("divide_approx"));
         return supported(binary(op, "/", Level::Multiplicative, element));
       })
       .Case([&](arith::NegFOp neg) {

@@ -106,6 +106,7 @@ template <class T> T ceil_div_unsigned(T a, T b) {
 template <class T> T floor_div(T a, T b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
+inline float divide_approx(float a, float b) { return a / b; }
 inline float exp2_approx(float x) { return exp2f(x); }
 
 // Memory. Addresses of shared memory count from its start.

@@ -35,14 +35,16 @@
 //       CHECK:     cuda.copy_bulk {{.*}} hint stream
 //       CHECK:     cuda.wait_dependency
 //       CHECK:     cuda.copy_bulk {{.*}} hint keep
-//       CHECK:     cuda.mbarrier_wait
-//       CHECK:     cuda.copy_bulk
-//       CHECK:     cuda.copy_bulk
 //       CHECK:     scf.for
-//  CHECK-NEXT:       cuda.cluster_wait
+//       CHECK:       scf.for
+//       CHECK:         cuda.mbarrier_wait
+// CHECK-COUNT-2:       cuda.copy_bulk
+//       CHECK:       cuda.cluster_wait
 //  CHECK-NEXT:       cuda.cluster_arrive relaxed
-//       CHECK:     scf.for
-//  CHECK-NEXT:       cuda.cluster_wait
+//       CHECK:       scf.for
+//       CHECK:         cuda.mbarrier_wait
+// CHECK-COUNT-2:       cuda.copy_bulk
+//       CHECK:       cuda.cluster_wait
 //  CHECK-NEXT:       cuda.cluster_arrive relaxed
 //       CHECK:   cuda.cluster_wait
 //  CHECK-NEXT:   cuda.return
@@ -118,6 +120,49 @@ tile.program @warpgroups symbols ["rows"] grid [#tile.extent<"rows", 64>, #tile.
       %part = tile.share %sum round %round : tensor<64x128xf32> -> tensor<64x64xf32>
       %half = arith.truncf %part : tensor<64x64xf32> to tensor<64x64xbf16>
       tile.store %half, %y[%c0, %first] rows %rows : tensor<64x64xbf16>, memref<?x512xbf16>
+    }
+    tile.return
+  }
+}
+
+// Tiles of 96 columns begin at multiples of 32: each of two blocks has 48 of
+// them, four neighbours a thread, which are loaded and stored at once.
+
+// CHECK-LABEL: cuda.kernel @neighbours
+//       CHECK:     scf.for {{.*}} -> (vector<24xf32>)
+//       CHECK:       cuda.warpgroup_wait
+// CHECK-COUNT-6:   cuda.load %{{.*}} : <f32, cluster>, i32 -> vector<4xf32>
+// CHECK-COUNT-3:   cuda.load %{{.*}} hint l2 : <bf16, global>, index -> vector<4xbf16>
+// CHECK-COUNT-3:   cuda.store %{{.*}} : vector<4xbf16>, <bf16, global>
+//   CHECK-NOT:     : bf16, <bf16, global>
+//       CHECK:   cuda.return
+#neighbours = #tile.stream_schedule<level = "sm_90a", most_rows = 64, rows = 64, columns = 96, step = 128, slots = 3, ranges = 4, cluster = 2, column_warps = 8, step_warps = 1, warpgroups = true>
+tile.program @neighbours symbols ["rows"] grid [#tile.extent<"rows", 64>, #tile.extent<"4", 1>] {
+  tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<384x512xbf16, #tile.core_matrices>, %r: memref<?x384xbf16, #tile.panels<columns = 128>>, %y: memref<?x384xbf16, #tile.panels<columns = 128>>) symbols (%rows) item (%i) attributes {schedule = #neighbours, constants = array<i64: 1>} {
+    %c0 = arith.constant 0 : index
+    %c48 = arith.constant 48 : index
+    %c96 = arith.constant 96 : index
+    %c128 = arith.constant 128 : index
+    %c512 = arith.constant 512 : index
+    %zero = arith.constant dense<0.0> : tensor<64x96xf32>
+    %begin = arith.muli %i, %c96 : index
+    %end = arith.addi %begin, %c96 : index
+    scf.for %c = %begin to %end step %c96 {
+      %sum = tile.fold %k = %c0 to %c512 step %c128 merge add init (%s = %zero : tensor<64x96xf32>) {
+        %a = tile.load %x[%c0, %k] rows %rows : memref<?x512xbf16, #tile.panels<columns = 128>> -> tensor<64x128xbf16>
+        %b = tile.load %w[%c, %k] dims [1, 0] : memref<384x512xbf16, #tile.core_matrices> -> tensor<128x96xbf16>
+        %m = tile.mma tensor %a, %b, %s : tensor<64x128xbf16>, tensor<128x96xbf16>, tensor<64x96xf32>
+        tile.yield %m : tensor<64x96xf32>
+      }
+      %rank = tile.cluster_rank
+      %offset = arith.muli %rank, %c48 : index
+      %first = arith.addi %c, %offset : index
+      %part = tile.share %sum round %c0 : tensor<64x96xf32> -> tensor<64x48xf32>
+      %old = tile.load %r[%c0, %first] rows %rows columns %c48 : memref<?x384xbf16, #tile.panels<columns = 128>> -> tensor<64x48xbf16>
+      %wide = arith.extf %old : tensor<64x48xbf16> to tensor<64x48xf32>
+      %next = arith.addf %part, %wide : tensor<64x48xf32>
+      %half = arith.truncf %next : tensor<64x48xf32> to tensor<64x48xbf16>
+      tile.store %half, %y[%c0, %first] rows %rows columns %c48 : tensor<64x48xbf16>, memref<?x384xbf16, #tile.panels<columns = 128>>
     }
     tile.return
   }

@@ -147,3 +147,21 @@ tile.program @convert symbols ["rows"] grid [#tile.extent<"rows", 1>] {
     tile.return
   }
 }
+
+// -----
+
+// An approximate quotient would not be the same in vectors and what is left over.
+
+// CHECK-LABEL: module @"quotient.x86-64-v3"
+//       CHECK:   arith.divf %{{.*}}, %{{.*}} : vector<8xf32>
+//   CHECK-NOT:   fastmath
+tile.program @quotient symbols ["rows"] grid [#tile.extent<"rows", 1>] {
+  tile.kernel @v3 level "x86-64-v3" (%x: memref<?x8xf32>, %y: memref<?x8xf32>) symbols (%rows) item (%i) {
+    %zero = arith.constant 0 : index
+    %a = tile.load %x[%i, %zero] : memref<?x8xf32> -> tensor<1x8xf32>
+    %b = tile.load %y[%i, %zero] : memref<?x8xf32> -> tensor<1x8xf32>
+    %q = arith.divf %a, %b fastmath<arcp> : tensor<1x8xf32>
+    tile.store %q, %y[%i, %zero] : tensor<1x8xf32>, memref<?x8xf32>
+    tile.return
+  }
+}

@@ -2,9 +2,9 @@
 
 // One warp copies pieces of the weight and the input, eight multiply. The first
 // pieces of the weight come before the wait for earlier kernels; the two blocks
-// of a cluster have half of the 4 steps each. The warp that copies passes the
-// phases of the cluster's barrier as pieces are released, and those that are
-// left behind its last piece: four, as there are two tiles.
+// of a cluster have half of the 4 steps each. The warp that copies counts tiles
+// and steps, and passes the two phases of a tile of the cluster's barrier when
+// half and when all of the tile's pieces have been released.
 
 // DOC
 // CHECK-LABEL: tile.kernel @sm_90a
@@ -21,17 +21,21 @@
 //       CHECK:       tile.share %[[SUM]] round
 //       CHECK:       tile.store
 //       CHECK:   tile.role "load" warps 1 {
-//       CHECK:     tile.produce early %[[RING]]
+//       CHECK:     %[[FIRST:.*]]:2 = scf.for %[[P:.*]] = %c0 to %c4 step %c1 iter_args(%[[TILE:.*]] = %c0, %[[STEP:.*]] = %c0)
+//       CHECK:       tile.produce early %[[RING]][%[[P]]]
 //       CHECK:       tile.copy %{{.*}} rows
 //       CHECK:       tile.copy constant %{{.*}} rows
 //       CHECK:     tile.wait_dependency
 //       CHECK:     tile.produce late %[[RING]]
-//       CHECK:     scf.for
-//       CHECK:       tile.produce all %[[RING]]
-//       CHECK:       scf.for %[[P:.*]] = %{{.*}} to %{{.*}} step %c1
-//  CHECK-NEXT:         tile.cluster_barrier phase %[[P]]
-//       CHECK:     scf.for %[[P:.*]] = %{{.*}} to %c4 step %c1
-//  CHECK-NEXT:       tile.cluster_barrier phase %[[P]]
+//       CHECK:     scf.for %[[T:.*]] = %c0 to %c2 step %c1 iter_args(%[[NEXT:.*]] = %c4, %{{.*}} = %[[FIRST]]#0, %{{.*}} = %[[FIRST]]#1)
+//       CHECK:       %[[DOUBLE:.*]] = arith.muli %[[T]], %c2
+//       CHECK:       scf.for %{{.*}} = %[[NEXT]] to %[[HALF:.*]] step %c1
+//       CHECK:         tile.produce all %[[RING]]
+//       CHECK:       tile.cluster_barrier phase %[[DOUBLE]]
+//       CHECK:       %[[ODD:.*]] = arith.addi %[[DOUBLE]], %c1
+//       CHECK:       scf.for %{{.*}} = %[[HALF]] to %{{.*}} step %c1
+//       CHECK:         tile.produce all %[[RING]]
+//       CHECK:       tile.cluster_barrier phase %[[ODD]]
 #schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 2, column_warps = 4, step_warps = 2>
 tile.program @linear symbols ["rows"] grid [#tile.extent<"rows", 8>, #tile.extent<"2", 1>] {
   tile.kernel @sm_90a level "sm_90a" (%x: memref<?x512xbf16, #tile.panels<columns = 128>>, %w: memref<512x512xbf16, #tile.core_matrices>, %y: memref<?x512xbf16>) symbols (%rows) item (%i) attributes {schedule = #schedule, constants = array<i64: 1>} {

@@ -578,6 +578,10 @@ cuda.kernel @floats arch "sm_80" threads 32 shared 0
   %at65 = arith.constant 65 : index
   // CHECK: o[65] = to_float(to_bf16(float(u32(int(u32(b))))));
   cuda.store %v65, %o[%at65] : f32, !cuda.ptr<f32, global>, index
+  %v66 = arith.divf %a, %b fastmath<arcp> : f32
+  %at66 = arith.constant 66 : index
+  // CHECK: o[66] = divide_approx(a, b);
+  cuda.store %v66, %o[%at66] : f32, !cuda.ptr<f32, global>, index
   cuda.return
 }
 
