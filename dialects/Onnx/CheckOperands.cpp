@@ -477,5 +477,7 @@ LogicalResult OperandChecker::check() {
 }
 
 LogicalResult onnx::checkOperands(Operation *op, TypeInference &inference) {
+  if (failed(checkElements(op, inference)))
+    return failure();
   return OperandChecker(op, inference).check();
 }

@@ -33,24 +33,6 @@ LogicalResult onnx::inferPredicate(Operation *op, TypeInference &inference) {
   return inference.add(getBool(op), getShape(op->getOperand(0).getType()));
 }
 
-static std::string printType(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
-/// ONNX converts nothing by itself.
-static LogicalResult checkSameElement(ValueRange values,
-                                      TypeInference &inference) {
-  Type first = getElement(values.front());
-  for (Value value : values.drop_front())
-    if (getElement(value) != first)
-      return inference.fail("found operands of " + printType(first) + " and " +
-                            printType(getElement(value)) +
-                            ", expected one type");
-  return success();
-}
-
 static LogicalResult addBroadcast(Operation *op, Type element,
                                   TypeInference &inference) {
   SmallVector<Shape> shapes;
@@ -65,23 +47,22 @@ LogicalResult onnx::inferBroadcast(Operation *op, TypeInference &inference) {
     return inference.fail("found no inputs, expected at least one");
   // Exponents and shifts may have types of their own.
   if (!isa<PowOp, BitShiftOp>(op) &&
-      failed(checkSameElement(op->getOperands(), inference)))
+      failed(
+          checkSameElement(SmallVector<Value>(op->getOperands()), inference)))
     return failure();
   return addBroadcast(op, getElement(op->getOperand(0)), inference);
 }
 
 LogicalResult onnx::inferComparison(Operation *op, TypeInference &inference) {
-  if (failed(checkSameElement(op->getOperands(), inference)))
+  if (failed(
+          checkSameElement(SmallVector<Value>(op->getOperands()), inference)))
     return failure();
   return addBroadcast(op, getBool(op), inference);
 }
 
 LogicalResult onnx::inferWhere(WhereOp op, TypeInference &inference) {
-  if (!getElement(op.getCondition()).isInteger(1))
-    return inference.fail("found a condition of " +
-                          printType(getElement(op.getCondition())) +
-                          ", expected truth values (i1)");
-  if (failed(checkSameElement({op.getLhs(), op.getRhs()}, inference)))
+  if (failed(checkTruth(op.getCondition(), "condition", inference)) ||
+      failed(checkSameElement({op.getLhs(), op.getRhs()}, inference)))
     return failure();
   return addBroadcast(op, getElement(op.getLhs()), inference);
 }

@@ -17,7 +17,15 @@ using llvm::LogicalResult;
 using mlir::Operation;
 
 // Before the rule of an operator: operands that its types do not depend on.
+// First their element types, where the operator takes some only; ONNX converts
+// nothing by itself.
 LogicalResult checkOperands(Operation *op, TypeInference &inference);
+LogicalResult checkElements(Operation *op, TypeInference &inference);
+LogicalResult checkTruth(mlir::Value value, llvm::StringRef name,
+                         TypeInference &inference);
+/// Null values are none.
+LogicalResult checkSameElement(llvm::ArrayRef<mlir::Value> values,
+                               TypeInference &inference);
 
 // Elementwise: any operator.
 LogicalResult inferSame(Operation *op, TypeInference &inference);

@@ -102,13 +102,15 @@ LogicalResult Windows::read(Operation *op, Value weight,
   SmallVector<int64_t> zeros(2 * rank, 0);
   StringRef autoPad = getAutoPad(op);
   ArrayRef<int64_t> used = pads && autoPad == "NOTSET" ? *pads : zeros;
+  constexpr int64_t most = int64_t(1) << 31;
   bool isGood = kernel.size() == rank && strides.size() == rank &&
                 dilations.size() == rank && used.size() == 2 * rank;
   for (ArrayRef<int64_t> list :
        {ArrayRef<int64_t>(kernel), ArrayRef<int64_t>(strides),
         ArrayRef<int64_t>(dilations)})
-    isGood &= llvm::all_of(
-        list, [](int64_t i) { return i > 0 && i <= (int64_t(1) << 31); });
+    isGood &= llvm::all_of(list, [](int64_t i) { return i > 0 && i <= most; });
+  isGood &=
+      llvm::all_of(used, [](int64_t i) { return i >= -most && i <= most; });
   if (!isGood)
     return inference.fail("found kernel_shape, strides, dilations or pads that "
                           "do not fit an input of shape " +

@@ -198,10 +198,25 @@ TEST_F(ImpossibleOnnx, AxesGroupsAndTypes) {
            {"1", "4", "3"}, {ones("w", {4})},
            "found num_groups " + std::to_string(groups) +
                ", expected a divisor of the 4 channels");
+  refuse({node("Conv", {"x", "w"}, {"y"},
+               {attribute("pads", std::vector<int64_t>{most, most})})},
+         {"1", "1", "5"}, {ones("w", {1, 1, 1})},
+         "found kernel_shape, strides, dilations or pads that do not fit");
   refuse({node("Conv", {"x", "w"}, {"y"}, {attribute("group", 0)})},
          {"1", "0", "5"}, {ones("w", {1, 0, 1})}, "in 0 groups");
   refuse({node("Where", {"x", "x", "x"}, {"y"})}, {"2"}, {},
-         "found a condition of f32, expected truth values");
+         "found the condition of f32, expected truth values");
+  refuse({node("Exp", {"i"}, {"y"})}, {"2"}, {ints("i", {1, 2})},
+         "found an input of i64, expected floating-point numbers");
+  refuse({node("Gather", {"x", "w"}, {"y"})}, {"2"}, {ones("w", {2})},
+         "found the indices of f32, expected integers");
+  for (const auto &[op, attributes] :
+       {std::pair<const char *, Texts>{"Concat", {attribute("axis", 0)}},
+        {"MatMul", {}},
+        {"Clip", {}}})
+    refuse({node(op, {"x", "i"}, {"y"}, attributes)}, {"2"},
+           {ints("i", {1, 2})},
+           "found operands of f32 and i64, expected one type");
   for (const char *op : {"Add", "Less"})
     refuse({node(op, {"x", "i"}, {"y"})}, {"2"}, {ints("i", {1, 2})},
            "found operands of f32 and i64, expected one type");
