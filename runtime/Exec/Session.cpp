@@ -213,25 +213,47 @@ Status Session::resetStates() {
   return stream->synchronize();
 }
 
-Status Session::readState(std::string_view name, uint64_t offset,
-                          std::span<std::byte> to) {
+/// Where a range of a state is, if it is in the state.
+Result<std::byte *> Session::findInState(std::string_view name, uint64_t offset,
+                                         uint64_t size) const {
   Result<TensorView> state = getState(name);
   if (!state)
     return state.getStatus();
   uint64_t bytes = getByteSize(state->dtype);
-  for (int64_t size : state->shape)
-    bytes *= uint64_t(size);
-  if (offset > bytes || to.size() > bytes - offset)
+  for (int64_t extent : state->shape)
+    bytes *= uint64_t(extent);
+  if (offset > bytes || size > bytes - offset)
     return Status::invalid("state '" + std::string(name) + "' has " +
                            std::to_string(bytes) + " bytes; " +
-                           std::to_string(to.size()) + " from byte " +
+                           std::to_string(size) + " from byte " +
                            std::to_string(offset) + " on were asked for");
-  if (Status status = stream->download(
-          to.data(), static_cast<const std::byte *>(state->data) + offset,
-          to.size());
-      !status)
+  return static_cast<std::byte *>(state->data) + offset;
+}
+
+Status Session::readState(std::string_view name, uint64_t offset,
+                          std::span<std::byte> to) {
+  Result<std::byte *> from = findInState(name, offset, to.size());
+  if (!from)
+    return from.getStatus();
+  if (Status status = stream->download(to.data(), *from, to.size()); !status)
     return status;
   return stream->synchronize();
+}
+
+Status Session::copyInState(std::string_view name, uint64_t from, uint64_t to,
+                            uint64_t size) {
+  Result<std::byte *> source = findInState(name, from, size);
+  if (!source)
+    return source.getStatus();
+  Result<std::byte *> destination = findInState(name, to, size);
+  if (!destination)
+    return destination.getStatus();
+  if (from < to ? to - from < size : from - to < size)
+    return Status::invalid("bytes " + std::to_string(from) + " and " +
+                           std::to_string(to) + " of state '" +
+                           std::string(name) + "' are closer than the " +
+                           std::to_string(size) + " bytes to copy");
+  return stream->copy(*destination, *source, size);
 }
 
 Result<TensorView> Session::getState(std::string_view name) const {

@@ -88,6 +88,11 @@ public:
   Status readState(std::string_view name, uint64_t offset,
                    std::span<std::byte> to);
 
+  /// Copies `size` bytes within a state, before the next run. Errors: as
+  /// readState, of both ranges; InvalidArgument if they overlap.
+  Status copyInState(std::string_view name, uint64_t from, uint64_t to,
+                     uint64_t size);
+
   /// Bytes the session allocated on the device.
   uint64_t getStateBytes() const;
   uint64_t getWorkspaceBytes() const { return workspace.getSize(); }
@@ -109,6 +114,9 @@ private:
   };
 
   explicit Session(std::shared_ptr<Program> program);
+
+  Result<std::byte *> findInState(std::string_view name, uint64_t offset,
+                                  uint64_t size) const;
 
   Status allocateStates();
   Status allocateWorkspace();

@@ -11,8 +11,7 @@
 #ifndef WEFT_RUNTIME_LLM_GENERATOR_H
 #define WEFT_RUNTIME_LLM_GENERATOR_H
 
-#include "runtime/Llm/ModelMeta.h"
-#include "runtime/Llm/Sampler.h"
+#include "runtime/Llm/Continuation.h"
 #include "runtime/Llm/StepEngine.h"
 
 #include <atomic>
@@ -24,57 +23,11 @@
 
 namespace weft::rt {
 
-enum class FinishReason : uint8_t {
-  Stop = 1,        ///< A stop id was sampled, or the callback said Stop.
-  Length = 2,      ///< maxTokens were generated.
-  ContextFull = 3, ///< The sequence or the cache cannot hold another token.
-  Cancelled = 4,   ///< The callback or the cancel flag said so.
-  Failed = 5,      ///< GenerationResult::status says why.
-};
-/// "stop", "length", "context_full", "cancelled", "failed".
-const char *getName(FinishReason reason);
-
-struct GenerationOptions {
-  SamplingOptions sampling;
-  int64_t maxTokens = 128;
-  /// Ids that end the text besides the model's end-of-sequence ids.
-  std::vector<int32_t> stopIds;
-  /// Treat the model's end-of-sequence ids as any other token.
-  bool ignoreEos = false;
-  /// Keep the id that stopped the text as the sequence's last token. Off, a
-  /// text that is continued has no end-of-sequence token in its middle.
-  bool keepStopId = false;
-  /// Fill TokenEvent::logProbability (costs a pass over the logits).
-  bool logProbabilities = false;
-};
-
-/// One generated token; never a stop id.
-struct TokenEvent {
-  SequenceId sequence = 0;
-  int32_t id = 0;
-  int64_t position = 0; ///< In its sequence, from 0.
-  /// Natural log of the model's own probability, before penalties and
-  /// temperature; 0 unless asked for.
-  double logProbability = 0;
-};
-
-/// What to do after a token. Stop and Cancel keep the token in the sequence.
-enum class Verdict : uint8_t { Continue, Stop, Cancel };
-/// Called on the thread that generates; must not use the generator.
-using TokenCallback = std::function<Verdict(const TokenEvent &)>;
-
 struct GenerationRequest {
   SequenceId sequence = 0;
   GenerationOptions options;
-  TokenCallback onToken; ///< May be empty.
-};
-
-struct GenerationResult {
-  std::vector<int32_t> ids;             ///< Without the stop id.
-  std::vector<double> logProbabilities; ///< Empty unless asked for.
-  FinishReason reason = FinishReason::Failed;
-  int32_t stopId = -1; ///< The id that stopped the text, if one did.
-  Status status;       ///< Not ok only for Failed.
+  /// May be empty; must not use the generator.
+  TokenCallback onToken;
 };
 
 /// Where the time of one call of `generate` went.
@@ -92,23 +45,15 @@ struct Score {
   double negativeLogLikelihood = 0;
 };
 
-struct GeneratorOptions {
-  /// Longest sequence; 0: as long as the model and the session allow.
-  int64_t contextLength = 0;
-  /// Ids from here on are never sampled (the tokenizer's size where the
-  /// model's head is wider); 0: the whole vocabulary.
-  int64_t samplableIds = 0;
-};
-
 /// Not thread-safe; one generator uses one session.
 class Generator {
 public:
   /// `runner` must outlive the generator.
   static Result<std::unique_ptr<Generator>>
-  create(StepRunner &runner, ModelMeta meta, GeneratorOptions options = {});
+  create(StepRunner &runner, ModelMeta meta, TextSizes wishes = {});
 
   /// Tokens that a sequence can have, prompt and output together.
-  int64_t getContextLength() const { return contextLength; }
+  int64_t getContextLength() const { return sizes.contextLength; }
   const ModelMeta &getMeta() const { return meta; }
 
   SequenceId addSequence();
@@ -163,40 +108,25 @@ public:
                        const LogitsCallback &callback);
 
 private:
-  struct Sequence {
-    std::vector<int32_t> tokens;
-    std::vector<bool> generated; ///< Same length: sampled rather than given.
-    TokenHistory history;
-    /// Table with which the keys in the cache were rotated.
-    int32_t ropeChoice = 0;
-  };
   struct Active;
 
-  Generator(StepEngine engine, ModelMeta meta, int64_t contextLength,
-            int64_t samplableIds);
+  Generator(StepEngine engine, ModelMeta meta, TextSizes sizes)
+      : engine(std::move(engine)), meta(std::move(meta)), sizes(sizes) {}
 
-  Result<Sequence *> find(SequenceId id);
-  Status verifyIds(std::span<const int32_t> ids) const;
+  Result<TokenSequence *> find(SequenceId id);
   /// That the ids exist and that context and free cache hold each text, of
   /// which the last `predicted` tokens are not computed.
   Status verifyTexts(std::span<const std::span<const int32_t>> texts,
                      int64_t predicted);
-  int32_t chooseRope(int64_t length) const;
-  void addToken(Sequence &sequence, int32_t id, bool generated);
   Result<std::vector<Active>>
-  prepare(std::span<const GenerationRequest> requests,
-          std::vector<GenerationResult> &results);
+  prepare(std::span<const GenerationRequest> requests);
   Status prepareCache(Active &active);
   Result<bool> runStep(std::vector<Active> &active);
-  bool choosesIds(const Active &active) const;
-  /// `choice` is the model's, if the request lets it choose.
-  void accept(Active &active, std::span<const float> logits, int32_t choice);
-  bool stopsAt(const Active &active, int32_t id) const;
 
   StepEngine engine;
   ModelMeta meta;
-  int64_t contextLength, samplableIds;
-  std::map<SequenceId, Sequence> sequences;
+  TextSizes sizes;
+  std::map<SequenceId, TokenSequence> sequences;
   GenerationTimes times;
 };
 

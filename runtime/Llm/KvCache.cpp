@@ -16,13 +16,6 @@ Result<KvCache> KvCache::create(int64_t blockCount, int64_t blockSize) {
   return KvCache(blockCount, blockSize);
 }
 
-KvCache::KvCache(int64_t blockCount, int64_t blockSize)
-    : blockCount(blockCount), blockSize(blockSize) {
-  freeBlocks.reserve(blockCount);
-  for (int64_t block = blockCount; block-- > 0;)
-    freeBlocks.push_back(int32_t(block));
-}
-
 Result<KvCache::Sequence *> KvCache::find(SequenceId id) {
   auto it = sequences.find(id);
   if (it == sequences.end())
@@ -31,9 +24,90 @@ Result<KvCache::Sequence *> KvCache::find(SequenceId id) {
   return &it->second;
 }
 
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+/// A free block; there must be one.
+int32_t KvCache::takeBlock() {
+  if (pool.getFreeCount() == 0) {
+    std::optional<int32_t> evicted = tree.evict();
+    assert(evicted && "more blocks are taken than are free");
+    pool.release(*evicted);
+  }
+  return *pool.allocate();
+}
+
+/// One holder more. The tree's own reference does not make a block used.
+void KvCache::hold(int32_t block) {
+  if (tree.contains(block) && pool.getReferences(block) == 1)
+    tree.markUsed(block);
+  pool.retain(block);
+}
+
+void KvCache::letGo(int32_t block) {
+  const uint32_t left = pool.release(block);
+  if (left == 1 && tree.contains(block))
+    tree.markUnused(block);
+  if (left > 0 || copies.empty())
+    return;
+  // The copy would go to a block that somebody else may have by then.
+  auto stale = std::ranges::find(copies, block, &BlockCopy::to);
+  if (stale == copies.end())
+    return;
+  const int32_t source = stale->from;
+  copies.erase(stale);
+  letGo(source);
+}
+
+/// Lets go of blocks from the last one on, as the prefix tree wants it.
+void KvCache::shorten(Sequence &sequence, int64_t keptBlocks) {
+  while (int64_t(sequence.blocks.size()) > keptBlocks) {
+    const int32_t block = sequence.blocks.back();
+    sequence.blocks.pop_back();
+    letGo(block);
+  }
+  sequence.sharedBlocks = std::min(sequence.sharedBlocks, keptBlocks);
+}
+
+//===----------------------------------------------------------------------===//
+// Sequences
+//===----------------------------------------------------------------------===//
+
 SequenceId KvCache::addSequence() {
   sequences.try_emplace(nextId);
   return nextId++;
+}
+
+Result<SequenceId> KvCache::fork(SequenceId id) {
+  Result<Sequence *> found = find(id);
+  if (!found)
+    return found.getStatus();
+  for (int32_t block : (*found)->blocks)
+    hold(block);
+  sequences.emplace(nextId, **found);
+  return nextId++;
+}
+
+/// Whether the next position lies in a block that others hold, too.
+bool KvCache::mustCopyLast(const Sequence &sequence) const {
+  return sequence.length % blockSize != 0 &&
+         pool.getReferences(sequence.blocks.back()) > 1;
+}
+
+int64_t KvCache::countNewBlocks(SequenceId id, int64_t count) const {
+  const Sequence &sequence = sequences.at(id);
+  return countBlocks(sequence.length + count) -
+         int64_t(sequence.blocks.size()) +
+         (count > 0 && mustCopyLast(sequence) ? 1 : 0);
+}
+
+int64_t KvCache::getRoom(SequenceId id, int64_t freeBlocks) const {
+  const Sequence &sequence = sequences.at(id);
+  if (mustCopyLast(sequence) && freeBlocks-- == 0)
+    return 0;
+  return (int64_t(sequence.blocks.size()) + freeBlocks) * blockSize -
+         sequence.length;
 }
 
 Status KvCache::append(SequenceId id, int64_t count) {
@@ -41,31 +115,29 @@ Status KvCache::append(SequenceId id, int64_t count) {
   if (!found)
     return found.getStatus();
   Sequence &sequence = **found;
-  if (count < 0 || count > blockCount * blockSize)
+  if (count < 0 || count > getBlockCount() * blockSize)
     return Status::limit("cannot append " + std::to_string(count) +
                          " positions: the cache holds " +
-                         std::to_string(blockCount * blockSize));
-  int64_t needed =
-      blocksFor(sequence.length + count) - int64_t(sequence.blocks.size());
+                         std::to_string(getBlockCount() * blockSize));
+  const int64_t needed = countNewBlocks(id, count);
   if (needed > getFreeBlockCount())
     return Status::limit(
         "the cache has " + std::to_string(getFreeBlockCount()) + " of " +
-        std::to_string(blockCount) + " blocks free and " +
+        std::to_string(getBlockCount()) + " blocks free and " +
         std::to_string(needed) +
         " are needed; remove sequences or give the session more cache");
-  for (; needed > 0; --needed) {
-    sequence.blocks.push_back(freeBlocks.back());
-    freeBlocks.pop_back();
+  if (count > 0 && mustCopyLast(sequence)) {
+    // The reference that the sequence had keeps the source as it is.
+    BlockCopy copy = {sequence.blocks.back(), takeBlock()};
+    copies.push_back(copy);
+    sequence.blocks.back() = copy.to;
+    sequence.sharedBlocks =
+        std::min(sequence.sharedBlocks, int64_t(sequence.blocks.size()) - 1);
   }
   sequence.length += count;
+  while (int64_t(sequence.blocks.size()) < countBlocks(sequence.length))
+    sequence.blocks.push_back(takeBlock());
   return Status::ok();
-}
-
-void KvCache::release(Sequence &sequence, int64_t keptBlocks) {
-  while (int64_t(sequence.blocks.size()) > keptBlocks) {
-    freeBlocks.push_back(sequence.blocks.back());
-    sequence.blocks.pop_back();
-  }
 }
 
 Status KvCache::rewind(SequenceId id, int64_t length) {
@@ -77,7 +149,7 @@ Status KvCache::rewind(SequenceId id, int64_t length) {
     return Status::invalid("cannot rewind a sequence of " +
                            std::to_string(sequence.length) + " positions to " +
                            std::to_string(length));
-  release(sequence, blocksFor(length));
+  shorten(sequence, countBlocks(length));
   sequence.length = length;
   return Status::ok();
 }
@@ -86,9 +158,16 @@ Status KvCache::removeSequence(SequenceId id) {
   Result<Sequence *> found = find(id);
   if (!found)
     return found.getStatus();
-  release(**found, 0);
+  shorten(**found, 0);
   sequences.erase(id);
   return Status::ok();
+}
+
+void KvCache::clearPendingCopies() {
+  std::vector<BlockCopy> made;
+  made.swap(copies);
+  for (const BlockCopy &copy : made)
+    letGo(copy.from);
 }
 
 int32_t KvCache::getSlot(SequenceId id, int64_t position) const {
@@ -98,24 +177,91 @@ int32_t KvCache::getSlot(SequenceId id, int64_t position) const {
                  position % blockSize);
 }
 
-int64_t KvCache::getRoom(SequenceId id) const {
-  const Sequence &sequence = sequences.at(id);
-  return (int64_t(sequence.blocks.size()) + getFreeBlockCount()) * blockSize -
-         sequence.length;
+//===----------------------------------------------------------------------===//
+// Prefixes
+//===----------------------------------------------------------------------===//
+
+int64_t KvCache::reusePrefix(SequenceId id, int64_t space,
+                             std::span<const int32_t> tokens) {
+  Sequence &sequence = sequences.at(id);
+  assert(sequence.length == 0 && "only an empty sequence takes a prefix");
+  int32_t parent = PrefixTree::root;
+  while (sequence.length + blockSize <= int64_t(tokens.size())) {
+    std::optional<int32_t> block =
+        tree.find(parent, space, tokens.subspan(sequence.length, blockSize));
+    if (!block)
+      break;
+    hold(*block);
+    sequence.blocks.push_back(*block);
+    sequence.length += blockSize;
+    parent = *block;
+  }
+  sequence.sharedBlocks = int64_t(sequence.blocks.size());
+  return sequence.length;
 }
 
+void KvCache::sharePrefix(SequenceId id, int64_t space,
+                          std::span<const int32_t> tokens) {
+  Sequence &sequence = sequences.at(id);
+  assert(int64_t(tokens.size()) == sequence.length);
+  int64_t &next = sequence.sharedBlocks;
+  for (; (next + 1) * blockSize <= sequence.length; ++next) {
+    const int32_t parent =
+        next == 0 ? PrefixTree::root : sequence.blocks[next - 1];
+    const std::span<const int32_t> part =
+        tokens.subspan(next * blockSize, blockSize);
+    int32_t &block = sequence.blocks[next];
+    if (std::optional<int32_t> known = tree.find(parent, space, part)) {
+      hold(*known);
+      letGo(block);
+      block = *known;
+      continue;
+    }
+    // A fork that holds the block may hold others than these before it, and a
+    // block of the tree has no holder who does not hold its ancestors.
+    if (pool.getReferences(block) > 1)
+      break;
+    tree.insert(parent, space, part, block);
+    pool.retain(block);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Consistency
+//===----------------------------------------------------------------------===//
+
 Status KvCache::verify() const {
-  std::vector<uint8_t> owners(blockCount, 0);
-  auto claim = [&](int32_t block) {
-    return block >= 0 && block < blockCount && owners[block]++ == 0;
-  };
-  bool sound = std::all_of(freeBlocks.begin(), freeBlocks.end(), claim);
-  for (const auto &[id, sequence] : sequences)
+  std::vector<uint32_t> holders(getBlockCount(), 0);
+  bool sound = true;
+  for (const auto &[id, sequence] : sequences) {
     sound = sound &&
-            int64_t(sequence.blocks.size()) == blocksFor(sequence.length) &&
-            std::all_of(sequence.blocks.begin(), sequence.blocks.end(), claim);
-  sound = sound && std::count(owners.begin(), owners.end(), 1) == blockCount;
+            int64_t(sequence.blocks.size()) == countBlocks(sequence.length) &&
+            sequence.sharedBlocks <= int64_t(sequence.blocks.size());
+    for (int32_t block : sequence.blocks)
+      ++holders[block];
+    // Ancestors of what a sequence holds are what it holds before.
+    for (int64_t i = 0; sound && i < sequence.sharedBlocks; ++i)
+      sound = tree.contains(sequence.blocks[i]) &&
+              tree.getParent(sequence.blocks[i]) ==
+                  (i == 0 ? PrefixTree::root : sequence.blocks[i - 1]);
+  }
+  for (const BlockCopy &copy : copies)
+    ++holders[copy.from];
+  int64_t unused = 0, members = 0, free = 0;
+  for (int32_t block = 0; block < int32_t(holders.size()); ++block) {
+    const bool isMember = tree.contains(block);
+    sound = sound && pool.getReferences(block) == holders[block] + isMember;
+    members += isMember;
+    unused += isMember && holders[block] == 0;
+    free += !isMember && holders[block] == 0;
+  }
+  sound = sound && members == tree.getSize() &&
+          unused == tree.getUnusedCount() && free == pool.getFreeCount() &&
+          std::ranges::all_of(pool.getFree(), [&](int32_t block) {
+            return pool.getReferences(block) == 0;
+          });
   return sound ? Status::ok()
                : Status::internal("the cache's block lists contradict each "
-                                  "other: a block is lost or owned twice");
+                                  "other: a block is lost or has a holder too "
+                                  "many");
 }

@@ -195,12 +195,12 @@ LanguageModel::createSession(GenerationSessionOptions options) const {
   if (!runner)
     return runner.getStatus();
   result->runner = runner.take();
-  GeneratorOptions generatorOptions;
-  generatorOptions.contextLength = options.contextLength;
+  TextSizes sizes;
+  sizes.contextLength = options.contextLength;
   if (tokenizer)
-    generatorOptions.samplableIds = tokenizer->vocabularySize();
+    sizes.samplableIds = tokenizer->vocabularySize();
   Result<std::unique_ptr<Generator>> generator =
-      Generator::create(*result->runner, meta, generatorOptions);
+      Generator::create(*result->runner, meta, sizes);
   if (!generator)
     return generator.getStatus();
   result->generator = generator.take();

@@ -10,9 +10,9 @@ using Logits = SequencePiece::Logits;
 Status Generator::verifyTexts(std::span<const std::span<const int32_t>> texts,
                               int64_t predicted) {
   KvCache &cache = engine.getCache();
-  const int64_t most = contextLength + predicted;
+  const int64_t most = sizes.contextLength + predicted;
   for (std::span<const int32_t> text : texts) {
-    if (Status s = verifyIds(text); !s)
+    if (Status s = verifyIds(text, meta.vocabularySize); !s)
       return s;
     const auto size = int64_t(text.size());
     if (size > most)
@@ -70,7 +70,7 @@ Status Generator::computeLogits(std::span<const std::span<const int32_t>> texts,
       if (count <= 0)
         return false;
       packer.add({r.id, rest.first(count), Logits::All,
-                  chooseRope(int64_t(texts[r.text].size()))});
+                  chooseRope(meta, int64_t(texts[r.text].size()))});
       owners.push_back(r.text);
       return true;
     };
@@ -154,10 +154,11 @@ Generator::score(std::span<const std::span<const int32_t>> texts) {
 
 Result<Score> Generator::scoreWindows(std::span<const int32_t> ids,
                                       int64_t window) {
-  if (window < 1 || window > contextLength)
+  if (window < 1 || window > sizes.contextLength)
     return Status::invalid("a window of " + std::to_string(window) +
                            " tokens does not fit; it must be between 1 and " +
-                           std::to_string(contextLength) + ", the context");
+                           std::to_string(sizes.contextLength) +
+                           ", the context");
   std::vector<std::span<const int32_t>> windows;
   for (int64_t begin = 0; begin + window < int64_t(ids.size()); begin += window)
     windows.push_back(ids.subspan(begin, window + 1));

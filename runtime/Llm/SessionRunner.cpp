@@ -53,6 +53,8 @@ Result<std::unique_ptr<SessionRunner>> SessionRunner::create(Session &session) {
     return s;
   if (Status s = runner->readLimits(); !s)
     return s;
+  if (Status s = runner->readStates(); !s)
+    return s;
   runner->limits.padTableWidth =
       !session.getProgram().getDevice().isHostMemory();
   return runner;
@@ -148,6 +150,37 @@ Status SessionRunner::readLimits() {
   }
   // A step may have the next power of two.
   limits.adjustments = int64_t(std::bit_floor(uint64_t(limits.adjustments)));
+  return Status::ok();
+}
+
+/// The caches are the states whose first dimension is that of the blocks.
+Status SessionRunner::readStates() {
+  for (const State &state : session.getPlan().states) {
+    if (!state.name.starts_with("cache."))
+      continue;
+    Result<TensorView> view = session.getState(state.name);
+    if (!view)
+      return view.getStatus();
+    if (view->shape.empty() || view->shape[0] != limits.cacheBlocks)
+      return unsupported("has the state '" + state.name +
+                         "', whose first dimension is not that of the cache "
+                         "blocks");
+    uint64_t bytes = getByteSize(view->dtype);
+    for (int64_t size : std::span(view->shape).subspan(1))
+      bytes *= uint64_t(size);
+    cacheStates.push_back({state.name, bytes});
+  }
+  return Status::ok();
+}
+
+Status SessionRunner::copyBlocks(std::span<const BlockCopy> copies) {
+  for (const CacheState &state : cacheStates)
+    for (const BlockCopy &copy : copies)
+      if (Status s = session.copyInState(
+              state.name, uint64_t(copy.from) * state.blockBytes,
+              uint64_t(copy.to) * state.blockBytes, state.blockBytes);
+          !s)
+        return s;
   return Status::ok();
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/Llm/StepRunner.h"
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +26,7 @@ public:
   StepLimits getLimits() const override { return limits; }
   int64_t getVocabularySize() const override { return vocabularySize; }
   Status run(const StepInputs &inputs, const StepOutputs &outputs) override;
+  Status copyBlocks(std::span<const BlockCopy> copies) override;
 
 private:
   /// One input of the entry and its sizes in the current run.
@@ -38,12 +40,20 @@ private:
   Status readEntry(const Entry &entry);
   Status readOutput(const Buffer &buffer);
   Status readLimits();
+  Status readStates();
 
   Session &session;
   uint32_t entry = 0;
   StepLimits limits;
   int64_t vocabularySize = 0;
   std::vector<Input> inputs;
+  /// State that has a part for each cache block, all of the same size.
+  struct CacheState {
+    std::string name;
+    uint64_t blockBytes;
+  };
+
+  std::vector<CacheState> cacheStates;
   /// Kept between steps so that a step does not allocate.
   std::vector<Argument> arguments;
   std::vector<SymbolValue> symbols;

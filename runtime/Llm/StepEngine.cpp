@@ -40,6 +40,11 @@ Status StepEngine::extendAndRun(std::span<const SequencePiece> pieces,
       return s;
   if (Status s = builder.build(cache, pieces); !s)
     return s;
+  if (!cache.getPendingCopies().empty()) {
+    if (Status s = runner->copyBlocks(cache.getPendingCopies()); !s)
+      return s;
+    cache.clearPendingCopies();
+  }
   const size_t rows = builder.getInputs().logitRows.size();
   // Growing again writes to memory; so it stays as large as it has been.
   logits.resize(std::max(logits.size(), rows * vocabularySize));
@@ -72,30 +77,21 @@ Result<StepResults> StepEngine::run(std::span<const SequencePiece> pieces) {
     results.logits = std::span(logits).first(
         builder.getInputs().logitRows.size() * vocabularySize);
   results.ids = ids;
+  results.vocabularySize = vocabularySize;
   return results;
 }
 
-StepPacker::StepPacker(const StepEngine &engine)
-    : engine(engine), tokens(engine.getLimits().tokens),
+StepPacker::StepPacker(const StepEngine &engine, int64_t budget)
+    : engine(engine), tokens(std::min(engine.getLimits().tokens, budget)),
       sequences(engine.getLimits().sequences),
       logits(engine.getLimits().logits),
       freeBlocks(engine.getCache().getFreeBlockCount()) {}
-
-/// Blocks that a sequence of `length` positions needs for `count` more.
-static int64_t newBlocks(const KvCache &cache, SequenceId id, int64_t count) {
-  int64_t size = cache.getBlockSize();
-  return (cache.getLength(id) + count + size - 1) / size -
-         int64_t(cache.getBlocks(id).size());
-}
 
 int64_t StepPacker::fit(SequenceId id, int64_t wanted,
                         SequencePiece::Logits rows) const {
   if (sequences == 0)
     return 0;
-  const KvCache &cache = engine.getCache();
-  int64_t size = cache.getBlockSize();
-  int64_t room = (int64_t(cache.getBlocks(id).size()) + freeBlocks) * size -
-                 cache.getLength(id);
+  const int64_t room = engine.getCache().getRoom(id, freeBlocks);
   int64_t count = std::min({wanted, tokens, room});
   if (rows == SequencePiece::Logits::All)
     return std::min(count, logits);
@@ -113,6 +109,20 @@ void StepPacker::add(const SequencePiece &piece) {
     logits -= count;
   else if (piece.logits == SequencePiece::Logits::Last)
     --logits;
-  freeBlocks -= newBlocks(engine.getCache(), piece.sequence, count);
+  freeBlocks -= engine.getCache().countNewBlocks(piece.sequence, count);
   pieces.push_back(piece);
+}
+
+void StepPacker::add(SequenceId id, std::span<const int32_t> tokens,
+                     bool isLast, const TokenSequence &sequence,
+                     Continuation &continuation) {
+  SequencePiece piece = {id, tokens, SequencePiece::Logits::None,
+                         sequence.ropeChoice};
+  if (isLast) {
+    continuation.prepareChoice(sequence, engine.getLimits());
+    piece.logits = SequencePiece::Logits::Last;
+    piece.sampling = continuation.getSampling();
+    piece.adjustments = continuation.getAdjustments();
+  }
+  add(piece);
 }

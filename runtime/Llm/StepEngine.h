@@ -3,6 +3,7 @@
 #ifndef WEFT_RUNTIME_LLM_STEPENGINE_H
 #define WEFT_RUNTIME_LLM_STEPENGINE_H
 
+#include "runtime/Llm/Continuation.h"
 #include "runtime/Llm/KvCache.h"
 #include "runtime/Llm/StepBuilder.h"
 #include "runtime/Llm/StepRunner.h"
@@ -17,6 +18,15 @@ struct StepResults {
   std::span<const float> logits; ///< [rows, vocabulary]; empty if not wanted.
   /// [rows], empty if the model chooses no ids; see StepOutputs.
   std::span<const int32_t> ids;
+  int64_t vocabularySize = 0;
+
+  /// Of one row; nothing and 0 where there is none.
+  std::span<const float> getLogits(size_t row) const {
+    return logits.empty()
+               ? logits
+               : logits.subspan(row * vocabularySize, vocabularySize);
+  }
+  int32_t getChoice(size_t row) const { return ids.empty() ? 0 : ids[row]; }
 };
 
 /// Runs steps as transactions: the cache is extended, the step runs, and if
@@ -54,7 +64,8 @@ private:
 /// Fills one step with pieces in order until a limit is reached.
 class StepPacker {
 public:
-  explicit StepPacker(const StepEngine &engine);
+  /// Takes at most `budget` tokens, and no more than the step's limit.
+  explicit StepPacker(const StepEngine &engine, int64_t budget = INT64_MAX);
 
   /// How many of `wanted` tokens of a sequence still fit, 0 if none: limited
   /// by the tokens, sequences, logit rows and free cache blocks that are left.
@@ -65,6 +76,10 @@ public:
 
   /// Takes a piece whose size `fit` allowed.
   void add(const SequencePiece &piece);
+  /// Takes the next tokens of a text; `isLast`: they are all that is known, so
+  /// that the next id is chosen behind them.
+  void add(SequenceId id, std::span<const int32_t> tokens, bool isLast,
+           const TokenSequence &sequence, Continuation &continuation);
   const std::vector<SequencePiece> &getPieces() const { return pieces; }
 
 private:

@@ -10,6 +10,7 @@
 
 #include "runtime/Format/Plan.h"
 #include "runtime/Format/Status.h"
+#include "runtime/Llm/BlockPool.h"
 
 #include <array>
 #include <cstdint>
@@ -114,6 +115,9 @@ public:
   /// content of the step's own slots is undefined and all other content
   /// unchanged.
   virtual Status run(const StepInputs &inputs, const StepOutputs &outputs) = 0;
+  /// Copies blocks of all layers' caches, one after the other, before the next
+  /// step. The blocks exist.
+  virtual Status copyBlocks(std::span<const BlockCopy> copies) = 0;
 };
 
 } // namespace weft::rt

@@ -75,6 +75,15 @@ public:
     return Status::ok();
   }
 
+  Status copyBlocks(std::span<const BlockCopy> copies) override {
+    cache.resize(limits.cacheBlocks * kBlockSize);
+    for (const BlockCopy &copy : copies)
+      std::copy_n(cache.begin() + copy.from * kBlockSize, kBlockSize,
+                  cache.begin() + copy.to * kBlockSize);
+    blocksCopied += int64_t(copies.size());
+    return Status::ok();
+  }
+
   /// Greedy continuation computed without any cache, for comparison.
   std::vector<int32_t> continueGreedily(std::vector<int32_t> ids, int count,
                                         int32_t rope = 0) const {
@@ -145,6 +154,7 @@ public:
   /// Rows of which an id was chosen, and logits that were changed before.
   int64_t choices = 0, adjustments = 0;
   int64_t steps = 0, tokensRun = 0, largestStep = 0, failAtStep = -1;
+  int64_t blocksCopied = 0;
   /// Changes the logits that follow a context.
   std::function<void(std::span<const Entry>, std::span<float>)> changeLogits;
 

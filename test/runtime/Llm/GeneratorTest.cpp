@@ -16,7 +16,7 @@ namespace {
 
 class GeneratorTest : public testing::Test {
 protected:
-  void make(GeneratorOptions options = {}) {
+  void make(TextSizes options = {}) {
     Result<std::unique_ptr<Generator>> made =
         Generator::create(model, meta, options);
     ASSERT_TRUE(made) << made.getStatus().getMessage();

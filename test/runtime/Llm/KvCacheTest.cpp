@@ -5,8 +5,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
+#include <ranges>
 
 using namespace weft::rt;
 using testing::ElementsAre;
@@ -90,6 +92,236 @@ TEST(KvCacheTest, BlocksAddUpUnderRandomUse) {
     for (auto [id, length] : lengths)
       ASSERT_EQ(cache->getLength(id), length);
   }
+}
+
+TEST(KvCacheTest, ForksCopyTheBlockThatTheyWriteTo) {
+  Result<KvCache> cache = KvCache::create(6, 4);
+  SequenceId a = cache->addSequence();
+  ASSERT_TRUE(cache->append(a, 6)); // blocks 0, 1
+  SequenceId b = *cache->fork(a);
+  EXPECT_THAT(cache->getBlocks(b), ElementsAre(0, 1));
+  EXPECT_EQ(cache->getFreeBlockCount(), 4);
+  EXPECT_EQ(cache->countNewBlocks(b, 1), 1);
+  EXPECT_EQ(cache->countNewBlocks(b, 3), 2);
+  EXPECT_EQ(cache->getRoom(b), 18 - 4);
+  ASSERT_TRUE(cache->append(b, 1));
+  EXPECT_THAT(cache->getBlocks(b), ElementsAre(0, 2));
+  EXPECT_THAT(cache->getPendingCopies(), ElementsAre(BlockCopy{1, 2}));
+  // Until the copy is made its source stays as it is, so a writes elsewhere.
+  ASSERT_TRUE(cache->append(a, 1));
+  EXPECT_THAT(cache->getBlocks(a), ElementsAre(0, 3));
+  EXPECT_TRUE(cache->verify());
+  cache->clearPendingCopies();
+  EXPECT_EQ(cache->getFreeBlockCount(), 3);
+  // Nobody shares the last block now.
+  ASSERT_TRUE(cache->append(b, 1));
+  EXPECT_THAT(cache->getBlocks(b), ElementsAre(0, 2));
+  EXPECT_TRUE(cache->getPendingCopies().empty());
+  EXPECT_TRUE(cache->verify());
+  EXPECT_EQ(cache->fork(99).getStatus().getCode(), StatusCode::NotFound);
+}
+
+TEST(KvCacheTest, CopiesToBlocksThatWentAreForgotten) {
+  Result<KvCache> cache = KvCache::create(4, 4);
+  SequenceId a = cache->addSequence();
+  ASSERT_TRUE(cache->append(a, 3));
+  SequenceId b = *cache->fork(a);
+  ASSERT_TRUE(cache->append(b, 1));
+  ASSERT_EQ(cache->getPendingCopies().size(), 1u);
+  ASSERT_TRUE(cache->removeSequence(a));
+  EXPECT_EQ(cache->getFreeBlockCount(), 2) << "the source waits for its copy";
+  ASSERT_TRUE(cache->removeSequence(b));
+  EXPECT_TRUE(cache->getPendingCopies().empty());
+  EXPECT_EQ(cache->getFreeBlockCount(), 4);
+  EXPECT_TRUE(cache->verify());
+}
+
+TEST(KvCacheTest, PrefixesAreSharedByWholeBlocks) {
+  Result<KvCache> cache = KvCache::create(8, 2);
+  const std::vector<int32_t> ids = {1, 2, 3, 4, 5};
+  SequenceId a = cache->addSequence();
+  EXPECT_EQ(cache->reusePrefix(a, 0, ids), 0);
+  ASSERT_TRUE(cache->append(a, 5));
+  cache->sharePrefix(a, 0, ids);
+  SequenceId b = cache->addSequence(), c = cache->addSequence();
+  EXPECT_EQ(cache->reusePrefix(b, 0, ids), 4);
+  EXPECT_THAT(cache->getBlocks(b), ElementsAre(0, 1));
+  EXPECT_EQ(cache->reusePrefix(c, 1, ids), 0) << "another space";
+  // What was computed twice is kept once.
+  ASSERT_TRUE(cache->append(c, 5));
+  cache->sharePrefix(c, 0, ids);
+  EXPECT_THAT(cache->getBlocks(c), ElementsAre(0, 1, 5));
+  EXPECT_EQ(cache->getFreeBlockCount(), 4);
+  // A shared block stays as it is when a holder goes on from its middle.
+  ASSERT_TRUE(cache->rewind(b, 3));
+  ASSERT_TRUE(cache->append(b, 1));
+  ASSERT_EQ(cache->getPendingCopies().size(), 1u);
+  EXPECT_EQ(cache->getPendingCopies()[0].from, 1);
+  EXPECT_EQ(cache->getSlot(b, 2) / 2, cache->getPendingCopies()[0].to);
+  cache->clearPendingCopies();
+  for (SequenceId id : {a, b, c})
+    ASSERT_TRUE(cache->removeSequence(id));
+  EXPECT_TRUE(cache->verify());
+  EXPECT_EQ(cache->getSharedBlockCount(), 2);
+  EXPECT_EQ(cache->getFreeBlockCount(), 8) << "unused prefixes count as free";
+  // Whoever needs their place gets it.
+  SequenceId d = cache->addSequence();
+  ASSERT_TRUE(cache->append(d, 16));
+  EXPECT_EQ(cache->getSharedBlockCount(), 0);
+  EXPECT_TRUE(cache->verify());
+}
+
+/// Sequences as lists of tokens, and what the blocks hold as a model would
+/// write it. What a sequence reads must be its tokens, whatever is shared.
+class ContentModel {
+public:
+  ContentModel(int64_t blocks, int64_t size, uint32_t seed, int64_t spaces)
+      : cache(*KvCache::create(blocks, size)), random(seed), spaces(spaces),
+        content(blocks * size, -1) {}
+
+  void step() {
+    const uint32_t choice = random() % 16;
+    if (sequences.empty() || choice < 2)
+      return add();
+    auto it = sequences.begin();
+    std::advance(it, random() % sequences.size());
+    auto &[id, sequence] = *it;
+    if (choice < 4) {
+      ASSERT_TRUE(cache.removeSequence(id));
+      sequences.erase(it);
+    } else if (choice == 4) {
+      sequence.tokens.resize(random() % (sequence.tokens.size() + 1));
+      ASSERT_TRUE(cache.rewind(id, int64_t(sequence.tokens.size())));
+    } else if (choice == 5) {
+      Result<SequenceId> fork = cache.fork(id);
+      ASSERT_TRUE(fork);
+      sequences[*fork] = sequence;
+    } else if (choice < 9) {
+      cache.sharePrefix(id, sequence.space, sequence.tokens);
+      published[sequence.space].push_back(sequence.tokens);
+    } else {
+      runStep();
+    }
+  }
+
+  void check() {
+    ASSERT_TRUE(cache.verify());
+    // Where a copy is pending, what a block holds is elsewhere.
+    auto read = [&](int64_t slot) {
+      const int64_t size = cache.getBlockSize();
+      for (const BlockCopy &copy :
+           std::views::reverse(cache.getPendingCopies()))
+        if (slot / size == copy.to)
+          slot = copy.from * size + slot % size;
+      return content[slot];
+    };
+    for (const auto &[id, sequence] : sequences) {
+      ASSERT_EQ(cache.getLength(id), int64_t(sequence.tokens.size()));
+      for (size_t i = 0; i < sequence.tokens.size(); ++i)
+        ASSERT_EQ(read(cache.getSlot(id, int64_t(i))), sequence.tokens[i])
+            << "sequence " << id << ", position " << i;
+    }
+  }
+
+  void removeAll() {
+    for (const auto &[id, sequence] : sequences)
+      ASSERT_TRUE(cache.removeSequence(id));
+    sequences.clear();
+    ASSERT_TRUE(cache.verify());
+    ASSERT_EQ(cache.getFreeBlockCount(), cache.getBlockCount());
+  }
+
+  KvCache cache;
+  int64_t reused = 0, copied = 0;
+
+private:
+  struct Sequence {
+    int64_t space = 0;
+    std::vector<int32_t> tokens;
+  };
+
+  /// Starts as one of the published ones does, mostly.
+  void add() {
+    Sequence sequence = {int64_t(random() % spaces), {}};
+    std::vector<int32_t> prompt;
+    const auto &known = published[sequence.space];
+    if (!known.empty())
+      prompt = known[random() % known.size()];
+    prompt.push_back(int32_t(random() % 3));
+    const SequenceId id = cache.addSequence();
+    const int64_t length = cache.reusePrefix(id, sequence.space, prompt);
+    ASSERT_EQ(length % cache.getBlockSize(), 0);
+    ASSERT_LE(length, int64_t(prompt.size()));
+    prompt.resize(length);
+    sequence.tokens = prompt;
+    reused += length;
+    sequences[id] = sequence;
+  }
+
+  /// Some sequences grow together. A step that fails gives back what it took,
+  /// before or after its copies were made.
+  void runStep() {
+    const uint32_t outcome = random() % 8;
+    std::map<SequenceId, int64_t> counts;
+    for (auto &[id, sequence] : sequences) {
+      if (random() % 2 != 0)
+        continue;
+      const int64_t count = random() % 9;
+      const int64_t blocks = cache.countNewBlocks(id, count);
+      const int64_t free = cache.getFreeBlockCount();
+      ASSERT_EQ(count <= cache.getRoom(id), count == 0 || blocks <= free);
+      const Status status = cache.append(id, count);
+      ASSERT_EQ(status.isOk(), blocks <= free);
+      ASSERT_EQ(cache.getFreeBlockCount(), free - (status ? blocks : 0));
+      if (status)
+        counts[id] = count;
+    }
+    if (outcome > 0) {
+      const int64_t size = cache.getBlockSize();
+      for (const BlockCopy &copy : cache.getPendingCopies()) {
+        std::copy_n(content.begin() + copy.from * size, size,
+                    content.begin() + copy.to * size);
+        ++copied;
+      }
+      cache.clearPendingCopies();
+    }
+    for (auto [id, count] : counts) {
+      Sequence &sequence = sequences[id];
+      if (outcome < 2) {
+        ASSERT_TRUE(cache.rewind(id, int64_t(sequence.tokens.size())));
+        continue;
+      }
+      for (int64_t i = 0; i < count; ++i) {
+        const int32_t token = int32_t(random() % 3);
+        content[cache.getSlot(id, int64_t(sequence.tokens.size()))] = token;
+        sequence.tokens.push_back(token);
+      }
+    }
+  }
+
+  std::mt19937 random;
+  int64_t spaces;
+  std::map<SequenceId, Sequence> sequences;
+  std::map<int64_t, std::vector<std::vector<int32_t>>> published;
+  std::vector<int32_t> content; ///< By slot.
+};
+
+TEST(KvCacheTest, SequencesKeepTheirContentWhateverIsShared) {
+  int64_t reused = 0, copied = 0;
+  for (uint32_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    ContentModel model(seed % 2 ? 24 : 200, 4, seed, 1 + seed % 3);
+    for (int i = 0; i < 1500 && !testing::Test::HasFatalFailure(); ++i) {
+      model.step();
+      model.check();
+    }
+    ASSERT_FALSE(testing::Test::HasFatalFailure());
+    reused += model.reused;
+    copied += model.copied;
+    model.removeAll();
+  }
+  EXPECT_GT(reused, 100);
+  EXPECT_GT(copied, 100);
 }
 
 TEST(StepBuilderTest, FillsTheInputsOfTheStepEntry) {

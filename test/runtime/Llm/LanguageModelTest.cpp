@@ -145,6 +145,39 @@ TEST_F(LanguageModelTest, LogitsEqualThoseOfTheFormula) {
   EXPECT_EQ(next, int64_t(ids.size()));
 }
 
+// A fork goes on from a copy of the block that its origin is in, too.
+TEST_F(LanguageModelTest, ForksReadTheirOwnTokens) {
+  open({}, {.sequences = 2});
+  Session &plan = session->getSession();
+  Result<std::unique_ptr<SessionRunner>> runner = SessionRunner::create(plan);
+  ASSERT_TRUE(runner) << runner.getStatus().getMessage();
+  Result<StepEngine> engine = StepEngine::create(**runner, toy::blockSize);
+  ASSERT_TRUE(engine) << engine.getStatus().getMessage();
+  KvCache &cache = engine->getCache();
+  std::vector<int32_t> first = {toy::bos, 10, 20, 30, 40, 50}, second = first;
+  const SequenceId origin = cache.addSequence();
+  std::vector<SequencePiece> pieces = {{origin, first}};
+  ASSERT_TRUE(engine->run(pieces));
+  const SequenceId fork = *cache.fork(origin);
+  first.push_back(60);
+  second.push_back(70);
+  pieces = {{origin, std::span(first).last(1)},
+            {fork, std::span(second).last(1)}};
+  Result<StepResults> results = engine->run(pieces);
+  ASSERT_TRUE(results) << results.getStatus().getMessage();
+  EXPECT_THAT(results->logits.first(toy::headWidth),
+              testing::ElementsAreArray(toy::expectedLogits(first)));
+  EXPECT_THAT(results->logits.last(toy::headWidth),
+              testing::ElementsAreArray(toy::expectedLogits(second)));
+  EXPECT_EQ(plan.copyInState("cache.0.value", 0, 16, 16).getCode(),
+            StatusCode::NotFound);
+  EXPECT_THAT(plan.copyInState("cache.0.key", 8, 16, 16).getMessage(),
+              HasSubstr("bytes 8 and 16 of state 'cache.0.key' are closer than "
+                        "the 16 bytes to copy"));
+  EXPECT_EQ(plan.copyInState("cache.0.key", 0, 1 << 30, 16).getCode(),
+            StatusCode::InvalidArgument);
+}
+
 TEST_F(LanguageModelTest, A28StopStringsAcrossTokensAreNotStreamed) {
   open();
   std::string streamed;

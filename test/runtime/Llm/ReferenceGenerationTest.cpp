@@ -60,6 +60,13 @@ public:
     return Status::ok();
   }
 
+  Status copyBlocks(std::span<const BlockCopy> copies) override {
+    for (const BlockCopy &copy : copies)
+      std::copy_n(cache.begin() + copy.from * kBlockSize, kBlockSize,
+                  cache.begin() + copy.to * kBlockSize);
+    return Status::ok();
+  }
+
 private:
   const Transformer &model;
   std::vector<int32_t> cache;
