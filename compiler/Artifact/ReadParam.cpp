@@ -2,13 +2,14 @@
 
 #include "compiler/Artifact/ReadParam.h"
 
+#include "compiler/Artifact/QuantizedRows.h"
+#include "compiler/Artifact/StoredElements.h"
 #include "dialects/Weft/WeftDialect.h"
 
-#include "llvm/ADT/APFloat.h"
-#include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cstring>
+#include <deque>
 
 using namespace mlir;
 using namespace weft;
@@ -46,61 +47,6 @@ std::optional<ElementType> getElementType(Type type) {
   }
 }
 
-/// Whether elements of a type can be converted to others.
-bool isConvertible(ElementType type) {
-  return type == ElementType::F32 || type == ElementType::F16 ||
-         type == ElementType::BF16;
-}
-
-/// The type as it is in the IR after lowering, which has no unsigned types and
-/// knows floating-point numbers of 8 bits as bytes.
-ElementType dropSign(ElementType type) {
-  switch (type) {
-  case ElementType::U8:
-  case ElementType::F8E4M3:
-  case ElementType::F8E5M2:
-    return ElementType::I8;
-  case ElementType::U16:
-    return ElementType::I16;
-  case ElementType::U32:
-    return ElementType::I32;
-  case ElementType::U64:
-    return ElementType::I64;
-  default:
-    return type;
-  }
-}
-
-float readFloat(const uint8_t *bytes, ElementType type) {
-  if (type == ElementType::F32) {
-    float value;
-    std::memcpy(&value, bytes, 4);
-    return value;
-  }
-  uint16_t half;
-  std::memcpy(&half, bytes, 2);
-  if (type == ElementType::BF16)
-    return llvm::bit_cast<float>(uint32_t(half) << 16);
-  return static_cast<float>(llvm::bit_cast<_Float16>(half));
-}
-
-void writeFloat(float value, uint8_t *bytes, ElementType type) {
-  if (type == ElementType::F32) {
-    std::memcpy(bytes, &value, 4);
-    return;
-  }
-  uint16_t half;
-  if (type == ElementType::BF16) {
-    uint32_t bits = llvm::bit_cast<uint32_t>(value);
-    bool isNan = (bits & 0x7fffffff) > 0x7f800000;
-    half = isNan ? uint16_t(bits >> 16 | 0x40)
-                 : uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-  } else {
-    half = llvm::bit_cast<uint16_t>(static_cast<_Float16>(value));
-  }
-  std::memcpy(bytes, &half, 2);
-}
-
 //===----------------------------------------------------------------------===//
 // Rows of sources
 //===----------------------------------------------------------------------===//
@@ -109,6 +55,7 @@ void writeFloat(float value, uint8_t *bytes, ElementType type) {
 struct Run {
   const TensorInfo *tensor;
   int64_t first, stride, count;
+  const QuantizedRows *quantized = nullptr; ///< The elements are these.
 };
 
 /// A param's elements, row-major before packing, as runs of stored tensors.
@@ -121,8 +68,16 @@ public:
     const TensorInfo *tensor = source.find(attr.getName());
     if (!tensor)
       return error(attr, "is not in the checkpoint");
-    bool isFit = isConvertible(type) ? isConvertible(tensor->type)
-                                     : dropSign(tensor->type) == type;
+    const QuantizedRows *quantized = nullptr;
+    if (attr.getQuantization()) {
+      auto rows = QuantizedRows::read(source, attr, *tensor);
+      if (!rows)
+        return rows.takeError();
+      quantized = &quantizedRows.emplace_back(std::move(*rows));
+    }
+    bool isFit = quantized             ? isConvertible(type)
+                 : isConvertible(type) ? isConvertible(tensor->type)
+                                       : dropSign(tensor->type) == type;
     if (!isFit)
       return error(attr, "has elements of type " + getName(tensor->type).str() +
                              ", expected " +
@@ -144,12 +99,14 @@ public:
     if (last > rows)
       return error(attr, "has " + std::to_string(rows) + " rows, row " +
                              std::to_string(last - 1) + " is needed");
-    int64_t rowSize = rows ? elements / rows : 0;
+    int64_t rowSize = quantized ? quantized->getColumns()
+                      : rows    ? elements / rows
+                                : 0;
     for (int64_t b = 0; b < blocks; ++b) {
       int64_t row = attr.getStart() + b * attr.getStride();
       auto addRows = [&](int64_t first, int64_t count) {
         if (!attr.getTransposed())
-          return add({tensor, first * rowSize, 1, count * rowSize});
+          return add({tensor, first * rowSize, 1, count * rowSize, quantized});
         for (int64_t r = first; r < first + count; ++r)
           add({tensor, r, rows, rowSize});
       };
@@ -200,7 +157,7 @@ private:
 
   /// Whether the elements lie in the checkpoint as they are wanted.
   bool isStoredAs(const Run &run) const {
-    return dropSign(run.tensor->type) == type;
+    return !run.quantized && dropSign(run.tensor->type) == type;
   }
 
   size_t findRun(int64_t element) const {
@@ -213,6 +170,12 @@ private:
                    uint8_t *out) {
     unsigned from = getByteSize(run.tensor->type), to = getByteSize(type);
     int64_t first = run.first + offset * run.stride;
+    if (const QuantizedRows *rows = run.quantized) {
+      for (int64_t i = first; i < first + count; ++i, out += to)
+        writeFloat(rows->get(i / rows->getColumns(), i % rows->getColumns()),
+                   out, type);
+      return llvm::Error::success();
+    }
     if (run.stride == 1 && isStoredAs(run))
       return source.read(*run.tensor, first * from,
                          {out, static_cast<size_t>(count * to)});
@@ -255,6 +218,7 @@ private:
   ElementType type;
   std::vector<Run> runs;
   std::vector<std::pair<int64_t, int64_t>> starts; ///< [begin, end) of runs.
+  std::deque<QuantizedRows> quantizedRows;         ///< Those of runs.
   std::vector<uint8_t> range, whole;
   const TensorInfo *wholeTensor = nullptr;
 };

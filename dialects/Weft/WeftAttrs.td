@@ -35,6 +35,24 @@ def Weft_CacheKind : I32EnumAttr<"CacheKind", "which half of a key/value cache",
 }
 def Weft_CacheKindAttr : EnumAttr<Weft_Dialect, Weft_CacheKind, "cache">;
 
+def Weft_QuantizationAttr : Weft_Attr<"Quantization", "quantization"> {
+  let summary = "what elements of few bits mean";
+  let description = [{
+    Rows of `columns` elements of 2, 4 or 8 bits without a sign, the first in the
+    lowest bits of a byte; each row begins with a byte. Blocks of `block` elements
+    of a row have a scale, and a zero point in `zero_points` or else the middle of
+    the range: an element means (element - zero point) * scale. Zero points are
+    numbers like the scales, or packed like the elements. Source: MatMulNBits in
+    the operator reference of ONNX Runtime (ContribOperators.md).
+  }];
+  let parameters = (ins
+    StringRefParameter<"tensor name of the scales">:$scales,
+    OptionalParameter<"::mlir::StringAttr", "tensor name of the zero points">:$zero_points,
+    "int64_t":$bits, "int64_t":$block, "int64_t":$columns);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Weft_SourceAttr : Weft_Attr<"Source", "source"> {
   let summary = "rows of one checkpoint tensor";
   let description = [{
@@ -49,6 +67,9 @@ def Weft_SourceAttr : Weft_Attr<"Source", "source"> {
     With `pairs`, the first 2 * `pairs` rows of a block come in the order 0,
     `pairs`, 1, `pairs` + 1, ...: the two halves of a head that rotary embedding
     pairs (see `weft-interleave-rope`).
+
+    With `quantization` the checkpoint's tensor has bytes, and rows are those of
+    the numbers that these mean, which are computed when the artifact is written.
   }];
   let parameters = (ins
     StringRefParameter<"tensor name in the checkpoint">:$name,
@@ -57,14 +78,15 @@ def Weft_SourceAttr : Weft_Attr<"Source", "source"> {
     DefaultValuedParameter<"int64_t", "0">:$stride,
     DefaultValuedParameter<"int64_t", "0">:$count,
     DefaultValuedParameter<"bool", "false">:$transposed,
-    DefaultValuedParameter<"int64_t", "0">:$pairs);
+    DefaultValuedParameter<"int64_t", "0">:$pairs,
+    OptionalParameter<"QuantizationAttr">:$quantization);
   let builders = [
     AttrBuilder<(ins "llvm::StringRef":$name, CArg<"bool", "false">:$transposed), [{
-      return $_get($_ctxt, name, 0, 0, 0, 0, transposed, 0);
+      return $_get($_ctxt, name, 0, 0, 0, 0, transposed, 0, QuantizationAttr());
     }]>
   ];
   let assemblyFormat = [{
-    `<` $name (`,` struct($start, $block, $stride, $count, $transposed, $pairs)^)? `>`
+    `<` $name (`,` struct($start, $block, $stride, $count, $transposed, $pairs, $quantization)^)? `>`
   }];
   let genVerifyDecl = 1;
 }

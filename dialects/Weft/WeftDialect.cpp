@@ -31,10 +31,25 @@ void WeftDialect::initialize() {
       >();
 }
 
+LogicalResult
+QuantizationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                         StringRef scales, StringAttr, int64_t bits,
+                         int64_t block, int64_t columns) {
+  if (scales.empty())
+    return emitError() << "quantized rows need the tensor name of scales";
+  if (bits != 2 && bits != 4 && bits != 8)
+    return emitError() << "found elements of " << bits
+                       << " bits, expected 2, 4 or 8";
+  if (block < 1 || columns < 1)
+    return emitError() << "found " << columns << " columns in blocks of "
+                       << block << ", expected positive numbers";
+  return success();
+}
+
 LogicalResult SourceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  StringRef name, int64_t start, int64_t block,
                                  int64_t stride, int64_t count, bool transposed,
-                                 int64_t pairs) {
+                                 int64_t pairs, QuantizationAttr quantization) {
   if (name.empty())
     return emitError() << "a source needs a tensor name";
   if (count < 0 || start < 0)
@@ -48,5 +63,8 @@ LogicalResult SourceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "source '" << name << "': " << pairs
                        << " pairs do not fit into blocks of " << block
                        << " rows";
+  if (transposed && quantization)
+    return emitError() << "source '" << name
+                       << "': quantized rows are not read transposed";
   return success();
 }

@@ -66,7 +66,7 @@ Value BlockBuilder::weight(const Weight &weight) {
     sources.push_back(SourceAttr::get(builder.getContext(), range.name,
                                       range.start, range.block, range.stride,
                                       range.count, range.transposed,
-                                      /*pairs=*/0));
+                                      /*pairs=*/0, QuantizationAttr()));
   // Norms and biases keep their type: they are small and often more precise.
   const TensorInfo *stored = source.find(weight.sources.front().name);
   bool isMatrix = weight.shape.size() > 1;

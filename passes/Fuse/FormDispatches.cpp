@@ -75,6 +75,14 @@ bool isRowOp(Operation *op) {
   return false;
 }
 
+/// Operands, and what the body reads from outside.
+llvm::SetVector<Value> getReads(Operation *op) {
+  llvm::SetVector<Value> reads(op->getOperands().begin(),
+                               op->getOperands().end());
+  getUsedValuesDefinedAbove(op->getRegions(), reads);
+  return reads;
+}
+
 /// The value behind slices and reshapes.
 Value stripViews(Value value) {
   while (Operation *op = value.getDefiningOp()) {
@@ -122,8 +130,8 @@ public:
     auto inside = [&](Group *group) { return group == a || group == b; };
     for (Group *group : {a, b})
       for (Operation *op : group->ops) {
-        for (Value operand : op->getOperands())
-          if (Operation *producer = stripViews(operand).getDefiningOp())
+        for (Value read : getReads(op))
+          if (Operation *producer = stripViews(read).getDefiningOp())
             if (Group *other = getGroup(producer);
                 other && !inside(other) &&
                 !other->last()->isBeforeInBlock(last))
@@ -168,7 +176,9 @@ private:
   /// Whether an operation outside reads `op`, through views, before `last`.
   bool usedBefore(Operation *op, Operation *last,
                   function_ref<bool(Group *)> inside) {
-    for (Operation *user : op->getUsers()) {
+    for (Operation *reader : op->getUsers()) {
+      // Bodies of loops read elements of what is defined outside.
+      Operation *user = op->getBlock()->findAncestorOpInBlock(*reader);
       if (isView(user)) {
         if (usedBefore(user, last, inside))
           return true;
@@ -336,10 +346,7 @@ public:
     OpBuilder inner(builder.getContext());
     inner.setInsertionPointToStart(block);
     for (Operation *op : group->ops) {
-      llvm::SetVector<Value> reads(op->getOperands().begin(),
-                                   op->getOperands().end());
-      getUsedValuesDefinedAbove(op->getRegions(), reads);
-      for (Value read : reads)
+      for (Value read : getReads(op))
         materialize(inner, block, read);
       inner.clone(*op, mapping);
     }

@@ -34,9 +34,10 @@ ArrayAttr pairRows(WeightOp weight, int64_t heads, int64_t size,
     return {};
   MLIRContext *context = weight.getContext();
   return ArrayAttr::get(
-      context, SourceAttr::get(context, source.getName(), source.getStart(),
-                               size, isWhole ? size : source.getStride(), heads,
-                               source.getTransposed(), pairs));
+      context,
+      SourceAttr::get(context, source.getName(), source.getStart(), size,
+                      isWhole ? size : source.getStride(), heads,
+                      source.getTransposed(), pairs, source.getQuantization()));
 }
 
 /// Heads that a linear layer gives and that are rotated by their halves.

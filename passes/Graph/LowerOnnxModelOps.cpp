@@ -14,113 +14,6 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::graph;
 
-/// The type of rows with other columns.
-static RankedTensorType withColumns(Value rows, int64_t columns) {
-  auto type = cast<RankedTensorType>(rows.getType());
-  return type.clone({type.getDimSize(0), columns});
-}
-
-//===----------------------------------------------------------------------===//
-// Linear layers
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A matrix [K, N] of the file as `weft.linear` has it: [N, K].
-struct WeightMatrix {
-  onnx::InitializerOp initializer;
-  bool isTransposed = false; ///< The file has [K, N].
-
-  Value make(OnnxLowering &l) {
-    ArrayRef<int64_t> shape =
-        cast<RankedTensorType>(initializer.getType()).getShape();
-    SmallVector<int64_t> outByIn(shape);
-    if (isTransposed)
-      std::swap(outByIn[0], outByIn[1]);
-    Type type = RankedTensorType::get(
-        outByIn, getElementTypeOrSelf(initializer.getType()));
-    return WeightOp::create(l.builder, l.loc, type, initializer.getName(),
-                            isTransposed);
-  }
-};
-} // namespace
-
-/// The matrix [K, N] that a value is, or [N, K] if the operator transposes it.
-static std::optional<WeightMatrix> findMatrix(Value value, bool isOutByIn) {
-  bool isTransposed = !isOutByIn;
-  if (auto transpose = value.getDefiningOp<onnx::TransposeOp>()) {
-    // The default reverses the dimensions.
-    std::optional<ArrayRef<int64_t>> perm = transpose.getPerm();
-    if (shapeOf(value).size() != 2 || (perm && (*perm)[0] == 0))
-      return std::nullopt;
-    isTransposed = !isTransposed;
-    value = transpose.getData();
-  }
-  auto initializer = value.getDefiningOp<onnx::InitializerOp>();
-  if (!initializer || !isModelType(value) || shapeOf(value).size() != 2 ||
-      llvm::is_contained(shapeOf(value), Polynomial(0)))
-    return std::nullopt;
-  return WeightMatrix{initializer, isTransposed};
-}
-
-static bool lowerLinear(OnnxLowering &l, Value input, Value matrix,
-                        bool isOutByIn, Value bias, Value result) {
-  std::optional<WeightMatrix> weight = findMatrix(matrix, isOutByIn);
-  std::optional<int64_t> columns = getColumns(result);
-  if (!weight || !columns || elementOf(input) != elementOf(matrix))
-    return false;
-  Value rows = l.getRows(input);
-  if (!rows)
-    return false;
-  l.setRows(result,
-            LinearOp::create(l.builder, l.loc, withColumns(rows, *columns),
-                             rows, weight->make(l), bias ? l.get(bias) : bias,
-                             PackedLayoutInterface()));
-  return true;
-}
-
-static bool lowerModelOp(OnnxLowering &l, onnx::MatMulOp op) {
-  return lowerLinear(l, op.getLhs(), op.getRhs(), /*isOutByIn=*/false, {},
-                     op.getResult());
-}
-
-static bool lowerModelOp(OnnxLowering &l, onnx::GemmOp op) {
-  std::optional<int64_t> columns = getColumns(op.getResult());
-  Value bias = op.getBias();
-  bool isPlain = !op.getTransA() && op.getAlpha().convertToDouble() == 1 &&
-                 (!bias || op.getBeta().convertToDouble() == 1);
-  if (!isPlain || !columns || (bias && !isVector(bias, *columns)))
-    return false;
-  return lowerLinear(l, op.getLhs(), op.getRhs(), op.getTransB() != 0, bias,
-                     op.getResult());
-}
-
-static bool lowerModelOp(OnnxLowering &l, onnx::MicrosoftFusedMatMulOp op) {
-  if (op.getTransA() || op.getTransBatchA() || op.getTransBatchB() ||
-      op.getAlpha().convertToDouble() != 1)
-    return false;
-  return lowerLinear(l, op.getLhs(), op.getRhs(), op.getTransB() != 0, {},
-                     op.getResult());
-}
-
-/// The bias of the linear layer that made `input`, if nothing else reads that.
-static bool addBias(OnnxLowering &l, Value input, Value bias, Value result) {
-  Value rows = l.findRows(input);
-  auto linear = rows ? rows.getDefiningOp<LinearOp>() : LinearOp();
-  auto weight = bias.getDefiningOp<onnx::InitializerOp>();
-  std::optional<int64_t> columns = getColumns(input);
-  if (!linear || linear.getBias() || !input.hasOneUse() || !weight ||
-      !columns || !isVector(bias, *columns) || !isModelType(bias) ||
-      input.getType() != result.getType())
-    return false;
-  OpBuilder::InsertionGuard guard(l.builder);
-  l.builder.setInsertionPoint(linear);
-  auto type = RankedTensorType::get({*columns}, elementOf(bias));
-  linear.getBiasMutable().assign(
-      WeightOp::create(l.builder, l.loc, type, weight.getName()));
-  l.setRows(result, rows);
-  return true;
-}
-
 //===----------------------------------------------------------------------===//
 // Rows of a table
 //===----------------------------------------------------------------------===//
@@ -241,37 +134,6 @@ static bool lowerModelOp(OnnxLowering &l, onnx::LayerNormalizationOp op) {
                         op.getAxis(), op.getEpsilon(), op.getResult());
 }
 
-/// The sum that a norm of com.microsoft normalises, in `sum`.
-template <typename Op> static bool addSkip(OnnxLowering &l, Op op) {
-  if (op.getBias() || !op.getMean().use_empty() ||
-      !op.getInvStdDev().use_empty() ||
-      op.getInput().getType() != op.getSkip().getType() ||
-      !isRowNorm(op.getInput(), op.getGamma(), -1,
-                 op.getEpsilon().convertToDouble(), op.getResult()))
-    return false;
-  Value input = l.getRows(op.getInput()), skip = l.getRows(op.getSkip());
-  if (!input || !skip)
-    return false;
-  l.setRows(op.getSum(), arith::AddFOp::create(l.builder, l.loc, input, skip));
-  return true;
-}
-
-static bool lowerModelOp(OnnxLowering &l,
-                         onnx::MicrosoftSkipSimplifiedLayerNormalizationOp op) {
-  return addSkip(l, op) && lowerRmsNorm(l, op.getSum(), op.getGamma(), -1,
-                                        op.getEpsilon(), op.getResult());
-}
-
-static bool lowerModelOp(OnnxLowering &l,
-                         onnx::MicrosoftSkipLayerNormalizationOp op) {
-  if (op.getBeta() && (!isModelType(op.getBeta()) ||
-                       !isVector(op.getBeta(), *getColumns(op.getInput()))))
-    return false;
-  return addSkip(l, op) &&
-         lowerLayerNorm(l, op.getSum(), op.getGamma(), op.getBeta(), -1,
-                        op.getEpsilon(), op.getResult());
-}
-
 //===----------------------------------------------------------------------===//
 // Activations
 //===----------------------------------------------------------------------===//
@@ -385,8 +247,8 @@ static bool lowerElementwise(OnnxLowering &l, Op op) {
 }
 
 static bool lowerModelOp(OnnxLowering &l, onnx::AddOp op) {
-  return addBias(l, op.getLhs(), op.getRhs(), op.getResult()) ||
-         addBias(l, op.getRhs(), op.getLhs(), op.getResult()) ||
+  return addLinearBias(l, op.getLhs(), op.getRhs(), op.getResult()) ||
+         addLinearBias(l, op.getRhs(), op.getLhs(), op.getResult()) ||
          lowerElementwise<arith::AddFOp>(l, op);
 }
 
@@ -425,14 +287,14 @@ bool OnnxLowering::lowerToModelOp(Operation *op) {
           onnx::IdentityOp>(op))
     return shareRows(op->getOperand(0), op->getResult(0));
   return TypeSwitch<Operation *, bool>(op)
-      .Case<onnx::MatMulOp, onnx::GemmOp, onnx::MicrosoftFusedMatMulOp,
-            onnx::GatherOp, onnx::RMSNormalizationOp,
+      .Case<onnx::GatherOp, onnx::RMSNormalizationOp,
             onnx::MicrosoftSimplifiedLayerNormalizationOp,
-            onnx::LayerNormalizationOp,
-            onnx::MicrosoftSkipSimplifiedLayerNormalizationOp,
-            onnx::MicrosoftSkipLayerNormalizationOp, onnx::SwiGLUOp,
-            onnx::AddOp, onnx::MulOp, onnx::CastOp>(
+            onnx::LayerNormalizationOp, onnx::SwiGLUOp, onnx::AddOp,
+            onnx::MulOp, onnx::CastOp>(
           [&](auto typed) { return lowerModelOp(*this, typed); })
+      .Case<onnx::MatMulOp, onnx::GemmOp, onnx::MicrosoftFusedMatMulOp,
+            onnx::MicrosoftMatMulNBitsOp, onnx::SplitOp>(
+          [&](auto typed) { return lowerToLinear(*this, typed); })
       .Case<onnx::RotaryEmbeddingOp, onnx::MicrosoftRotaryEmbeddingOp>(
           [&](auto rotary) { return lowerToRope(*this, rotary); })
       .Case([&](onnx::AttentionOp attention) {

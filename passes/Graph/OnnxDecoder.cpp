@@ -14,13 +14,27 @@ static constexpr StringLiteral maskName = "attention_mask",
 // Inputs and outputs
 //===----------------------------------------------------------------------===//
 
+static bool isAttention(Operation *op) {
+  return isa_and_nonnull<onnx::AttentionOp,
+                         onnx::MicrosoftGroupQueryAttentionOp>(op);
+}
+
+/// Keys and values of the past; null: none.
+static std::pair<Value, Value> getPast(Operation *op) {
+  if (auto attention = dyn_cast<onnx::AttentionOp>(op))
+    return {attention.getPastKey(), attention.getPastValue()};
+  if (auto attention = dyn_cast<onnx::MicrosoftGroupQueryAttentionOp>(op))
+    return {attention.getPastKey(), attention.getPastValue()};
+  return {};
+}
+
 bool OnnxDecoder::findOutputs() {
   for (Value result :
        function.getBody().front().getTerminator()->getOperands()) {
-    auto attention = result.getDefiningOp<onnx::AttentionOp>();
-    bool isPresent = attention && (result == attention.getPresentKey() ||
-                                   result == attention.getPresentValue());
-    if (isPresent)
+    // Both kinds of attention have the present there.
+    Operation *op = result.getDefiningOp();
+    if (isAttention(op) &&
+        (result == op->getResult(1) || result == op->getResult(2)))
       continue;
     if (logits || !isFloat(result) || getShape(result).size() != 3 ||
         !getColumns(result))
@@ -39,15 +53,13 @@ bool OnnxDecoder::findInputs() {
   BlockArgument mask, positions;
   for (BlockArgument argument : function.getArguments()) {
     bool isTable = llvm::any_of(argument.getUsers(), [&](Operation *user) {
-      auto gather = dyn_cast<onnx::GatherOp>(user);
-      return gather && gather.getIndices() == argument &&
-             gather.getData().getDefiningOp<onnx::InitializerOp>();
+      return isa<onnx::GatherOp, onnx::MicrosoftGatherBlockQuantizedOp>(user) &&
+             user->getOperand(1) == argument &&
+             user->getOperand(0).getDefiningOp<onnx::InitializerOp>();
     });
     bool isPast = llvm::all_of(argument.getUsers(), [&](Operation *user) {
-      auto attention = dyn_cast<onnx::AttentionOp>(user);
-      return isa<onnx::ShapeOp>(user) ||
-             (attention && (attention.getPastKey() == argument ||
-                            attention.getPastValue() == argument));
+      auto [key, value] = getPast(user);
+      return isa<onnx::ShapeOp>(user) || key == argument || value == argument;
     });
     if (isIds(argument) && getName(argument) == maskName)
       mask = argument;
@@ -78,39 +90,120 @@ bool OnnxDecoder::findInputs() {
   return true;
 }
 
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
 bool OnnxDecoder::findAttentions() {
-  for (auto attention : function.getOps<onnx::AttentionOp>()) {
-    Polynomial own;
-    if (attention.getPastKey())
-      own = getShape(attention.getPastKey())[2];
-    if (!attentions.empty() && own != past)
+  SmallVector<Operation *> ops;
+  for (Operation &op : function.getBody().front()) {
+    if (!isAttention(&op))
+      continue;
+    auto [pastKey, pastValue] = getPast(&op);
+    Polynomial own = pastKey ? getShape(pastKey)[2] : Polynomial();
+    if (!ops.empty() && own != past)
       return fail("attentions have pasts of different lengths");
     past = own;
-    attentions.push_back({attention, {}});
+    ops.push_back(&op);
   }
-  if (attentions.empty())
+  if (ops.empty())
     return fail("there is no attention");
-  for (auto &[attention, mask] : attentions) {
-    onnx::Shape shape = getShape(attention.getQuery());
+  for (Operation *op : ops) {
+    onnx::Shape shape = getShape(op->getOperand(0));
     if (shape.size() != 3 || shape[0] != batch || shape[1] != length ||
-        attention.getNonpadKvSeqlen() || !attention.getScores().use_empty())
+        !op->getResult(3).use_empty())
       return fail("an attention has another form than that of a decoder");
-    if (getShape(attention.getKey()) != getShape(attention.getValue()) ||
-        getShape(attention.getKey())[1] != length)
-      return fail("keys and values differ in size, or are not those of the "
-                  "tokens");
-    int64_t left = attention.getLeftWindowSize();
-    mask.window = left >= 0 ? left + 1 : 0;
-    if (attention.getMask()) {
-      auto found = matchCausalMask(elements, attention.getMask(), past);
-      if (!found || (mask.window && found->window))
-        return fail("the mask of an attention is not causal");
-      if (found->window)
-        mask = *found;
-    } else if (!attention.getIsCausal()) {
-      return fail("an attention is not causal");
-    }
+    auto attention = dyn_cast<onnx::AttentionOp>(op);
+    if (attention ? !describe(attention)
+                  : !describe(cast<onnx::MicrosoftGroupQueryAttentionOp>(op)))
+      return false;
   }
+  return true;
+}
+
+bool OnnxDecoder::describe(onnx::AttentionOp op) {
+  if (op.getNonpadKvSeqlen())
+    return fail("an attention has another form than that of a decoder");
+  if (getShape(op.getKey()) != getShape(op.getValue()) ||
+      getShape(op.getKey())[1] != length)
+    return fail("keys and values differ in size, or are not those of the "
+                "tokens");
+  DecoderAttention found;
+  found.op = op;
+  found.query = op.getQuery();
+  found.key = op.getKey();
+  found.value = op.getValue();
+  found.heads = op.getQNumHeads();
+  found.keyHeads = op.getKvNumHeads();
+  found.size = *getColumns(op.getKey()) / found.keyHeads;
+  int64_t left = op.getLeftWindowSize();
+  found.mask.window = left >= 0 ? left + 1 : 0;
+  if (op.getMask()) {
+    auto mask = matchCausalMask(elements, op.getMask(), past);
+    if (!mask || (found.mask.window && mask->window))
+      return fail("the mask of an attention is not causal");
+    if (mask->window)
+      found.mask = *mask;
+  } else if (!op.getIsCausal()) {
+    return fail("an attention is not causal");
+  }
+  found.scale = op.getScale() ? op.getScale()->convertToDouble()
+                              : 1 / std::sqrt(double(found.size));
+  found.softcap = op.getSoftcap().convertToDouble();
+  attentions.push_back(found);
+  return true;
+}
+
+/// Whether the numbers that say the last place of each sequence are those of
+/// the last new token.
+bool OnnxDecoder::isWholePast(Value lasts) const {
+  SmallVector<Polynomial, 4> place;
+  for (auto [dim, size] : llvm::enumerate(getShape(lasts)))
+    place.push_back(size == Polynomial(1) ? Polynomial(0)
+                                          : OnnxElements::getVariable(dim));
+  Element element = elements.get(lasts, place);
+  return element.kind == Element::Kind::Integer &&
+         element.integer == onnx::subtract(past + length, Polynomial(1));
+}
+
+bool OnnxDecoder::describe(onnx::MicrosoftGroupQueryAttentionOp op) {
+  if (!op.getCausal() || op.getKQuantType() != "NONE" ||
+      op.getVQuantType() != "NONE" || op.getKScale() || op.getVScale() ||
+      op.getSlidingWindowCache())
+    return fail("an attention is not causal, or has a cache of another form");
+  if (op.getAttentionBias() || op.getHeadSink() || op.getSmoothSoftmax() == 1)
+    return fail("an attention has a bias or sinks");
+  if (!isWholePast(op.getSeqlensK()))
+    return fail("the lengths of sequences are not those of the past and the "
+                "new tokens");
+  std::optional<int64_t> size = getShape(op.getPresentKey())[3].getConstant();
+  if (!size || (op.getKey() && getShape(op.getKey())[1] != length))
+    return fail("keys and values are not those of the tokens");
+  DecoderAttention found;
+  found.op = op;
+  found.query = op.getQuery();
+  found.key = op.getKey();
+  found.value = op.getValue();
+  found.heads = op.getNumHeads();
+  found.keyHeads = op.getKvNumHeads();
+  found.size = *size;
+  found.mask.window = std::max<int64_t>(op.getLocalWindowSize(), 0);
+  double scale = op.getScale().convertToDouble();
+  found.scale = scale != 0 ? scale : 1 / std::sqrt(double(*size));
+  found.softcap = op.getSoftcap().convertToDouble();
+  found.queryNorm = op.getQNormWeight();
+  found.keyNorm = op.getKNormWeight();
+  found.epsilon = op.getQkNormEpsilon().convertToDouble();
+  if (op.getDoRotary()) {
+    if (!op.getCosCache() ||
+        (op.getPositionIds() && !isPosition(op.getPositionIds())))
+      return fail("an attention rotates heads by other numbers than their "
+                  "positions");
+    found.cosine = op.getCosCache();
+    found.sine = op.getSinCache();
+    found.isInterleaved = op.getRotaryInterleaved() != 0;
+  }
+  attentions.push_back(found);
   return true;
 }
 
@@ -204,6 +297,23 @@ std::optional<AngleTable> OnnxDecoder::matchTable(Value value,
 static SmallVector<Value> getRowOperands(Operation *op) {
   if (auto attention = dyn_cast<onnx::AttentionOp>(op))
     return {attention.getQuery(), attention.getKey(), attention.getValue()};
+  if (auto attention = dyn_cast<onnx::MicrosoftGroupQueryAttentionOp>(op)) {
+    SmallVector<Value> operands = {attention.getQuery()};
+    for (Value operand :
+         {attention.getKey(), attention.getValue(), attention.getQNormWeight(),
+          attention.getKNormWeight()})
+      if (operand)
+        operands.push_back(operand);
+    return operands;
+  }
+  if (auto product = dyn_cast<onnx::MicrosoftMatMulNBitsOp>(op)) {
+    SmallVector<Value> operands = {product.getInput()};
+    if (product.getBias())
+      operands.push_back(product.getBias());
+    return operands;
+  }
+  if (isa<onnx::MicrosoftGatherBlockQuantizedOp>(op))
+    return {};
   if (isa<onnx::RotaryEmbeddingOp, onnx::MicrosoftRotaryEmbeddingOp>(op))
     return {op->getOperand(0)};
   if (auto gather = dyn_cast<onnx::GatherOp>(op))
@@ -236,7 +346,8 @@ void OnnxDecoder::findHead() {
   while (Operation *op = value.getDefiningOp()) {
     bool isNorm = isa<onnx::RMSNormalizationOp, onnx::LayerNormalizationOp,
                       onnx::MicrosoftSimplifiedLayerNormalizationOp>(op);
-    bool isLinear = isa<onnx::MatMulOp, onnx::GemmOp>(op);
+    bool isLinear =
+        isa<onnx::MatMulOp, onnx::GemmOp, onnx::MicrosoftMatMulNBitsOp>(op);
     bool isPointwise =
         isa<onnx::MulOp, onnx::DivOp, onnx::TanhOp, onnx::CastOp, onnx::AddOp>(
             op);

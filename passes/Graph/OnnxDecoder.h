@@ -15,6 +15,20 @@ struct AngleTable {
   double scale = 1;
 };
 
+/// An attention of a decoder, which sees all tokens up to its own.
+struct DecoderAttention {
+  mlir::Operation *op = nullptr;
+  mlir::Value query, key, value; ///< Key null: the query holds all three.
+  int64_t heads = 0, keyHeads = 0, size = 0;
+  CausalMask mask;
+  double scale = 1, softcap = 0;
+  // What GroupQueryAttention does before: norms of heads and their rotation.
+  mlir::Value queryNorm, keyNorm; ///< Null: none.
+  double epsilon = 0;
+  mlir::Value cosine, sine; ///< Tables; null: heads are not rotated.
+  bool isInterleaved = false;
+};
+
 /// Finds out what the parts of a graph are. All that fails says why.
 class OnnxDecoder {
 public:
@@ -30,8 +44,7 @@ public:
   mlir::BlockArgument tokens;
   mlir::Value logits;
   Polynomial batch, length, past;
-  /// In order, with their masks.
-  llvm::SmallVector<std::pair<onnx::AttentionOp, CausalMask>> attentions;
+  llvm::SmallVector<DecoderAttention> attentions; ///< In order.
   /// What the logits are computed of, in order.
   llvm::SmallVector<mlir::Operation *> needed;
   /// The operation that begins what is computed of rows whose logits are wanted
@@ -46,6 +59,9 @@ private:
   bool findOutputs();
   bool findInputs();
   bool findAttentions();
+  bool describe(onnx::AttentionOp op);
+  bool describe(onnx::MicrosoftGroupQueryAttentionOp op);
+  bool isWholePast(mlir::Value lasts) const;
   void collect();
   void findHead();
   llvm::StringRef getName(mlir::BlockArgument argument) {

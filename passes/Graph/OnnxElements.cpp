@@ -4,6 +4,8 @@
 
 #include "passes/Graph/OnnxPatterns.h"
 
+#include "llvm/ADT/SmallBitVector.h"
+
 using namespace mlir;
 using namespace weft;
 using namespace weft::graph;
@@ -246,6 +248,34 @@ std::optional<Polynomial> OnnxElements::getInteger(Value value, Place place,
   return Polynomial(int64_t(*number));
 }
 
+/// The sum of equal integers.
+Element OnnxElements::addUp(onnx::ReduceSumOp op, Place place,
+                            unsigned depth) const {
+  std::optional<SmallVector<int64_t, 4>> axes =
+      op.getAxes() ? getIntegers(op.getAxes()) : std::nullopt;
+  if (!axes)
+    return {};
+  onnx::Shape shape = getShape(op.getData());
+  int64_t rank = shape.size();
+  llvm::SmallBitVector isSummed(rank);
+  for (int64_t axis : *axes)
+    isSummed.set(axis < 0 ? axis + rank : axis);
+  Polynomial count(1);
+  SmallVector<Polynomial, 4> at;
+  for (int64_t dim = 0, next = 0; dim < rank; ++dim) {
+    if (isSummed[dim]) {
+      count = count * shape[dim];
+      at.push_back(Polynomial::symbol(unknownPlace));
+      next += op.getKeepdims() != 0;
+    } else {
+      at.push_back(place[next++]);
+    }
+  }
+  std::optional<Polynomial> each = getInteger(op.getData(), at, depth);
+  bool isConstant = each && each->getConstant();
+  return isConstant ? Element::makeInteger(*each * count) : Element();
+}
+
 /// An element of Gather and GatherND.
 Element OnnxElements::gather(Operation *op, Place place, unsigned depth) const {
   Value data = op->getOperand(0), indices = op->getOperand(1);
@@ -453,6 +483,8 @@ Element OnnxElements::evaluate(Value value, Place place, unsigned depth) const {
     return Element::makeInteger(
         place[dim < 0 ? dim + int64_t(place.size()) : dim] + Polynomial(1));
   }
+  if (auto sum = dyn_cast<onnx::ReduceSumOp>(op))
+    return addUp(sum, place, depth);
   if (auto trilu = dyn_cast<onnx::TriluOp>(op)) {
     std::optional<Polynomial> k =
         trilu.getK()

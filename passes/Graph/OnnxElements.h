@@ -91,6 +91,7 @@ private:
   Element evaluateMover(mlir::Operation *op, Place place, unsigned depth) const;
   Element evaluateOperand(mlir::Operation *op, unsigned operand, Place place,
                           unsigned depth) const;
+  Element addUp(onnx::ReduceSumOp op, Place place, unsigned depth) const;
   Element gather(mlir::Operation *op, Place place, unsigned depth) const;
   std::optional<Polynomial> getInteger(mlir::Value value, Place place,
                                        unsigned depth) const;

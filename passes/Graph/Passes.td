@@ -93,6 +93,7 @@ def RecomposeNorms : Pass<"weft-recompose-norms", "::mlir::ModuleOp"> {
     `weight * (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) + bias` becomes
     `LayerNormalization`: squares as `Pow` or `Mul`, the root as `Sqrt`,
     `Reciprocal` and `Div` or as `Pow`, between conversions to f32 and back.
+    Norms of com.microsoft with a sum in front become a sum and such a norm.
 
     Stands before `weft-lower-onnx`, which makes `weft.rms_norm` and
     `weft.layer_norm` of them.
@@ -166,9 +167,10 @@ def RecomposeDecoder : Pass<"weft-recompose-decoder", "::mlir::ModuleOp"> {
 
     Conditions: the module has the attribute `weft.decoder` of an importer. Inputs
     are token ids, `attention_mask`, `position_ids` and keys and values of the past;
-    outputs are logits and the keys and values of attentions. All attentions are
+    outputs are logits and the keys and values of attentions. All attentions,
+    `Attention` of the standard or `GroupQueryAttention` of com.microsoft, are
     causal, also behind their past, and everything else is computed for each token
-    alone by model operations.
+    alone by model operations. The context is no longer than tables of positions.
 
     Remarks: that there is a step, or why not.
   }];

@@ -9,7 +9,7 @@
 
 #include "dialects/Weft/EntryPoint.h"
 #include "passes/Graph/DecoderFacts.h"
-#include "passes/Graph/LowerOnnx.h"
+#include "passes/Graph/LowerOnnxModelOps.h"
 #include "passes/Graph/OnnxDecoder.h"
 #include "passes/Graph/Passes.h"
 
@@ -54,10 +54,16 @@ public:
 
 private:
   bool lower(Operation *op);
+  bool hasAllIds(int64_t rows);
   bool lowerEmbedding(onnx::GatherOp op);
-  bool lowerAttention(onnx::AttentionOp op);
+  bool lowerEmbedding(onnx::MicrosoftGatherBlockQuantizedOp op);
+  bool lowerAttention();
   template <typename Op> bool lowerRotary(Op op);
-  Value makeTable(Value table, Value positions, bool isCosine);
+  std::array<Value, 3> getProjections(const DecoderAttention &attention);
+  /// Heads rotated by tables that have a row for each position.
+  Value rotate(Value heads, const DecoderAttention &attention);
+  Value makeTable(Value table, bool isCosine);
+  Value pickTableRows(Value table);
   /// Rows are read where a position says, without a look at their number.
   void limitPositions(Value table) {
     mostPositions =
@@ -84,23 +90,27 @@ private:
 
 } // namespace
 
+/// Whether a table of `rows` rows has one for every id that may be the next
+/// token: those of the logits.
+bool StepBuilder::hasAllIds(int64_t rows) {
+  if (rows >= shape.vocabularySize)
+    return true;
+  reason = "its table has " + std::to_string(rows) + " rows for the " +
+           std::to_string(shape.vocabularySize) + " ids of the logits";
+  return false;
+}
+
 bool StepBuilder::lowerEmbedding(onnx::GatherOp op) {
   bool isTokens = op.getIndices() == decoder.tokens;
   if (!isTokens && !decoder.isPosition(op.getIndices()))
     return false;
   std::optional<int64_t> columns = getColumns(op.getData());
-  if (graph::getShape(op.getData()).size() != 2 || op.getAxis() != 0 ||
-      !columns)
+  onnx::Shape table = graph::getShape(op.getData());
+  if (table.size() != 2 || op.getAxis() != 0 || !columns)
     return false;
-  int64_t rows = *graph::getShape(op.getData())[0].getConstant();
-  if (rows == 0)
+  int64_t rows = *table[0].getConstant();
+  if (rows == 0 || (isTokens && !hasAllIds(rows)))
     return false;
-  if (isTokens && rows < shape.vocabularySize) {
-    // Every id of the logits may be the next token.
-    reason = "its table has " + std::to_string(rows) + " rows for the " +
-             std::to_string(shape.vocabularySize) + " ids of the logits";
-    return false;
-  }
   if (isTokens)
     hiddenSize = *columns;
   else
@@ -116,13 +126,103 @@ bool StepBuilder::lowerEmbedding(onnx::GatherOp op) {
   return true;
 }
 
-bool StepBuilder::lowerAttention(onnx::AttentionOp op) {
-  Value query = lowering.getHeads(op.getQuery(), op.getQNumHeads()),
-        key = lowering.getHeads(op.getKey(), op.getKvNumHeads()),
-        value = lowering.getHeads(op.getValue(), op.getKvNumHeads());
+/// Rows of a table of few bits. Ids of a step are in range.
+bool StepBuilder::lowerEmbedding(onnx::MicrosoftGatherBlockQuantizedOp op) {
+  onnx::Shape data = graph::getShape(op.getData());
+  std::optional<int64_t> columns = getColumns(op.getResult());
+  if (op.getIndices() != decoder.tokens || data.size() != 2 || !columns ||
+      !data[0].isConstant() || op.getGatherAxis() != 0 ||
+      (op.getQuantizeAxis() != 1 && op.getQuantizeAxis() != -1) ||
+      !hasAllIds(*data[0].getConstant()))
+    return false;
+  Value table = makeQuantizedWeight(
+      lowering,
+      {op.getData(), op.getScales(), op.getZeroPoints(), int64_t(op.getBits()),
+       int64_t(op.getBlockSize()), *data[0].getConstant(), *columns});
+  if (!table)
+    return false;
+  hiddenSize = *columns;
+  auto type = RankedTensorType::get({ShapedType::kDynamic, *columns},
+                                    elementOf(op.getScales()));
+  lowering.setRows(op.getResult(),
+                   EmbedOp::create(builder, lowering.loc, type,
+                                   entry.inputs.lookup("tokens"), table,
+                                   builder.getF32FloatAttr(1),
+                                   PackedLayoutInterface()));
+  return true;
+}
+
+/// Heads of queries, keys and values as rows; null: they are no rows.
+std::array<Value, 3>
+StepBuilder::getProjections(const DecoderAttention &attention) {
+  std::array<int64_t, 3> heads = {attention.heads, attention.keyHeads,
+                                  attention.keyHeads};
+  std::array<Value, 3> found = {attention.query, attention.key,
+                                attention.value};
+  if (attention.key) {
+    for (auto [value, count] : llvm::zip_equal(found, heads))
+      value = lowering.getHeads(value, count);
+    return found;
+  }
+  Value rows = lowering.getRows(attention.query);
+  if (!rows)
+    return {};
+  SmallVector<int64_t> columns;
+  for (int64_t count : heads)
+    columns.push_back(count * attention.size);
+  SmallVector<Value> parts = splitLinear(lowering, rows, columns);
+  int64_t start = 0;
+  for (auto [i, count] : llvm::enumerate(columns)) {
+    if (!parts.empty()) {
+      found[i] = parts[i];
+    } else {
+      SmallVector<OpFoldResult> sizes =
+          tensor::getMixedSizes(builder, lowering.loc, rows);
+      SmallVector<OpFoldResult> offsets(2, builder.getIndexAttr(0)),
+          strides(2, builder.getIndexAttr(1));
+      offsets[1] = builder.getIndexAttr(start);
+      sizes[1] = builder.getIndexAttr(count);
+      auto type = cast<RankedTensorType>(rows.getType());
+      found[i] = tensor::ExtractSliceOp::create(
+          builder, lowering.loc, type.clone({type.getDimSize(0), count}), rows,
+          offsets, sizes, strides);
+    }
+    start += count;
+    found[i] = lowering.splitColumns(found[i], heads[i]);
+  }
+  return found;
+}
+
+Value StepBuilder::rotate(Value heads, const DecoderAttention &attention) {
+  Value cosine = pickTableRows(attention.cosine),
+        sine = cosine ? pickTableRows(attention.sine) : Value();
+  if (!sine || sine.getType() != cosine.getType() ||
+      2 * cast<RankedTensorType>(cosine.getType()).getDimSize(1) >
+          attention.size)
+    return {};
+  return RopeOp::create(
+      builder, lowering.loc, heads.getType(), heads, cosine, sine,
+      attention.isInterleaved ? builder.getUnitAttr() : UnitAttr());
+}
+
+bool StepBuilder::lowerAttention() {
+  const DecoderAttention &attention = decoder.attentions[layer];
+  auto [query, key, value] = getProjections(attention);
   if (!query || !key || !value)
     return false;
   Location loc = lowering.loc;
+  for (auto [heads, norm] : {std::pair(&query, attention.queryNorm),
+                             std::pair(&key, attention.keyNorm)}) {
+    if (norm)
+      *heads = RmsNormOp::create(
+          builder, loc, heads->getType(), *heads, lowering.get(norm),
+          builder.getF32FloatAttr(float(attention.epsilon)),
+          builder.getF32FloatAttr(0));
+    if (attention.cosine)
+      *heads = rotate(*heads, attention);
+    if (!*heads)
+      return false;
+  }
   auto input = [&](StringRef name) { return entry.inputs.lookup(name); };
   Value &keys = states[2 * layer], &values = states[2 * layer + 1];
   keys = CacheAppendOp::create(builder, loc, keys.getType(), CacheKind::Key,
@@ -130,58 +230,58 @@ bool StepBuilder::lowerAttention(onnx::AttentionOp op) {
   values =
       CacheAppendOp::create(builder, loc, values.getType(), CacheKind::Value,
                             values, value, input("slots"));
-  int64_t window = decoder.attentions[layer].second.window;
-  int64_t size = cast<RankedTensorType>(query.getType()).getDimSize(2);
-  double scale = op.getScale() ? op.getScale()->convertToDouble()
-                               : 1 / std::sqrt(double(size));
-  double softcap = op.getSoftcap().convertToDouble();
+  int64_t window = attention.mask.window;
   lowering.setRows(
-      op.getResult(),
+      attention.op->getResult(0),
       weft::AttentionOp::create(
           builder, loc, query.getType(), query, keys, values,
           input("positions"), input("sequence_ids"), input("sequence_starts"),
           input("context_lengths"), input("block_table"),
           /*key_starts=*/Value(), /*bias=*/Value(),
-          builder.getF32FloatAttr(float(scale)), builder.getUnitAttr(),
+          builder.getF32FloatAttr(float(attention.scale)),
+          builder.getUnitAttr(),
           window ? builder.getI64IntegerAttr(window) : IntegerAttr(),
-          softcap != 0 ? builder.getF32FloatAttr(float(softcap))
-                       : FloatAttr()));
+          attention.softcap != 0
+              ? builder.getF32FloatAttr(float(attention.softcap))
+              : FloatAttr()));
   ++layer;
   return true;
 }
 
-/// Cosines or sines of the tokens, f32 [tokens, pairs].
-Value StepBuilder::makeTable(Value table, Value positions, bool isCosine) {
+/// Rows of the tokens' positions of a table of the file [positions, pairs], in
+/// f32.
+Value StepBuilder::pickTableRows(Value table) {
+  auto initializer = table.getDefiningOp<onnx::InitializerOp>();
+  std::optional<int64_t> pairs = getColumns(table);
+  if (!initializer || !pairs || graph::getShape(table).size() != 2 ||
+      graph::getShape(table)[0] == Polynomial(0) || !isModelType(table))
+    return {};
+  Location loc = lowering.loc;
+  auto stored = RankedTensorType::get(
+      cast<RankedTensorType>(table.getType()).getShape(), elementOf(table));
+  limitPositions(table);
+  Value weight = WeightOp::create(builder, loc, stored, initializer.getName());
+  auto type =
+      RankedTensorType::get({ShapedType::kDynamic, *pairs}, elementOf(table));
+  Value rows = EmbedOp::create(
+      builder, loc, type, entry.inputs.lookup("positions"), weight,
+      builder.getF32FloatAttr(1), PackedLayoutInterface());
+  if (!type.getElementType().isF32())
+    rows = arith::ExtFOp::create(builder, loc, type.clone(builder.getF32Type()),
+                                 rows);
+  return rows;
+}
+
+/// Computed cosines or sines of the tokens, f32 [tokens, pairs].
+Value StepBuilder::makeTable(Value table, bool isCosine) {
   Location loc = lowering.loc;
   std::optional<int64_t> pairs = getColumns(table);
-  if (!pairs)
+  std::optional<AngleTable> angles =
+      pairs ? decoder.matchTable(table, isCosine) : std::nullopt;
+  if (!angles)
     return {};
   auto type = RankedTensorType::get({ShapedType::kDynamic, *pairs},
                                     builder.getF32Type());
-  if (positions) {
-    auto initializer = table.getDefiningOp<onnx::InitializerOp>();
-    if (!initializer || graph::getShape(table).size() != 2 ||
-        graph::getShape(table)[0] == Polynomial(0) ||
-        !decoder.isPosition(positions))
-      return {};
-    limitPositions(table);
-    Value weight =
-        WeightOp::create(builder, loc,
-                         RankedTensorType::get(
-                             cast<RankedTensorType>(table.getType()).getShape(),
-                             elementOf(table)),
-                         initializer.getName());
-    Value rows =
-        EmbedOp::create(builder, loc, type.clone(elementOf(table)),
-                        entry.inputs.lookup("positions"), weight,
-                        builder.getF32FloatAttr(1), PackedLayoutInterface());
-    if (rows.getType() != type)
-      rows = arith::ExtFOp::create(builder, loc, type, rows);
-    return rows;
-  }
-  std::optional<AngleTable> angles = decoder.matchTable(table, isCosine);
-  if (!angles)
-    return {};
   auto frequencyType = RankedTensorType::get({1, *pairs}, builder.getF32Type());
   Value frequencies = arith::ConstantOp::create(
       builder, loc, angles->frequencies.reshape(frequencyType));
@@ -205,9 +305,14 @@ template <typename Op> bool StepBuilder::lowerRotary(Op op) {
   int64_t size = cast<RankedTensorType>(rows.getType()).getDimSize(2);
   if (2 * *pairs != (width ? width : size))
     return false;
-  Value cosine = makeTable(op.getCosine(), op.getPositionIds(), true),
-        sine = cosine ? makeTable(op.getSine(), op.getPositionIds(), false)
-                      : Value();
+  Value positions = op.getPositionIds();
+  if (positions && !decoder.isPosition(positions))
+    return false;
+  auto make = [&](Value table, bool isCosine) {
+    return positions ? pickTableRows(table) : makeTable(table, isCosine);
+  };
+  Value cosine = make(op.getCosine(), true),
+        sine = cosine ? make(op.getSine(), false) : Value();
   if (!sine)
     return false;
   lowering.setRows(
@@ -225,8 +330,10 @@ bool StepBuilder::lower(Operation *op) {
   if (auto gather = dyn_cast<onnx::GatherOp>(op);
       gather && gather.getData().getDefiningOp<onnx::InitializerOp>())
     return lowerEmbedding(gather);
-  if (auto attention = dyn_cast<onnx::AttentionOp>(op))
-    return lowerAttention(attention);
+  if (auto gather = dyn_cast<onnx::MicrosoftGatherBlockQuantizedOp>(op))
+    return lowerEmbedding(gather);
+  if (isa<onnx::AttentionOp, onnx::MicrosoftGroupQueryAttentionOp>(op))
+    return lowerAttention();
   if (auto rotary = dyn_cast<onnx::RotaryEmbeddingOp>(op))
     return lowerRotary(rotary);
   if (auto rotary = dyn_cast<onnx::MicrosoftRotaryEmbeddingOp>(op))
@@ -242,12 +349,10 @@ bool StepBuilder::lower(Operation *op) {
 }
 
 func::FuncOp StepBuilder::build() {
-  for (auto &[attention, mask] : decoder.attentions) {
-    int64_t heads = attention.getKvNumHeads();
-    shape.layers.push_back({heads, *getColumns(attention.getKey()) / heads});
-  }
+  for (const DecoderAttention &attention : decoder.attentions)
+    shape.layers.push_back({attention.keyHeads, attention.size});
   shape.vocabularySize = *getColumns(decoder.logits);
-  shape.cacheType = elementOf(decoder.attentions.front().first.getQuery());
+  shape.cacheType = elementOf(decoder.attentions.front().query);
   entry = makeStepEntry(builder, decoder.function.getLoc(), shape);
   states = entry.states;
   for (Operation *op : decoder.needed) {

@@ -200,10 +200,70 @@ struct FindNormBias : OpRewritePattern<onnx::AddOp> {
   }
 };
 
+/// The sum that a norm of com.microsoft normalises; null if other statistics of
+/// it are wanted or the second operand is broadcast.
+template <typename Op> Value makeSkipSum(PatternRewriter &rewriter, Op op) {
+  if (!op.getMean().use_empty() || !op.getInvStdDev().use_empty() ||
+      op.getInput().getType() != op.getSkip().getType() ||
+      op.getSum().getType() != op.getInput().getType())
+    return {};
+  Type type = op.getInput().getType();
+  Value sum = onnx::AddOp::create(rewriter, op.getLoc(), type, op.getInput(),
+                                  op.getSkip());
+  if (op.getBias())
+    sum = onnx::AddOp::create(rewriter, op.getLoc(), type, sum, op.getBias());
+  return sum;
+}
+
+/// SkipSimplifiedLayerNormalization as a sum and a norm.
+struct SplitSkipRms
+    : OpRewritePattern<onnx::MicrosoftSkipSimplifiedLayerNormalizationOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult
+  matchAndRewrite(onnx::MicrosoftSkipSimplifiedLayerNormalizationOp op,
+                  PatternRewriter &rewriter) const override {
+    Value sum = makeSkipSum(rewriter, op);
+    if (!sum)
+      return failure();
+    Value norm = onnx::RMSNormalizationOp::create(
+        rewriter, op.getLoc(), op.getResult().getType(), sum, op.getGamma(),
+        rewriter.getI64IntegerAttr(-1), op.getEpsilonAttr(),
+        rewriter.getI64IntegerAttr(1));
+    rewriter.replaceAllUsesWith(op.getSum(), sum);
+    rewriter.replaceAllUsesWith(op.getResult(), norm);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// SkipLayerNormalization as a sum and a norm.
+struct SplitSkipLayer
+    : OpRewritePattern<onnx::MicrosoftSkipLayerNormalizationOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(onnx::MicrosoftSkipLayerNormalizationOp op,
+                                PatternRewriter &rewriter) const override {
+    Value sum = makeSkipSum(rewriter, op);
+    if (!sum)
+      return failure();
+    auto norm = onnx::LayerNormalizationOp::create(
+        rewriter, op.getLoc(), op.getResult().getType(), op.getMean().getType(),
+        op.getInvStdDev().getType(), sum, op.getGamma(), op.getBeta(),
+        rewriter.getI64IntegerAttr(-1), op.getEpsilonAttr(),
+        rewriter.getI64IntegerAttr(1));
+    rewriter.replaceAllUsesWith(op.getSum(), sum);
+    rewriter.replaceAllUsesWith(op.getResult(), norm.getResult());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 class RecomposeNorms : public graph::impl::RecomposeNormsBase<RecomposeNorms> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<FindNorm, FindNormBias>(&getContext());
+    patterns.add<FindNorm, FindNormBias, SplitSkipRms, SplitSkipLayer>(
+        &getContext());
     if (failed(applyOnnxPatterns(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

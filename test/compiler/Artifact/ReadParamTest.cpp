@@ -168,9 +168,10 @@ TEST_F(ReadParamTest, PairsOfRows) {
   for (bool isMapped : {false, true}) {
     NumberedSource source(isMapped);
     source.add("a", {32, columns}, 0);
-    auto pairs = SourceAttr::get(&context, "a", /*start=*/0, /*block=*/16,
-                                 /*stride=*/16, /*count=*/2,
-                                 /*transposed=*/false, /*pairs=*/6);
+    auto pairs =
+        SourceAttr::get(&context, "a", /*start=*/0, /*block=*/16,
+                        /*stride=*/16, /*count=*/2,
+                        /*transposed=*/false, /*pairs=*/6, QuantizationAttr());
     std::vector<uint16_t> elements =
         readSources(source, layout, {32, columns}, {pairs});
     ASSERT_EQ(elements.size(), size_t(32 * columns));

@@ -138,3 +138,31 @@ func.func @f() {
   %w = weft.weight [#weft.source<"w">] layout rows of [16, 16] : tensor<16x16xbf16>
   return
 }
+
+// -----
+
+// expected-error @below {{quantized rows need the tensor name of scales}}
+func.func @f() attributes {a = #weft.quantization<scales = "", bits = 4, block = 32, columns = 64>} {
+  return
+}
+
+// -----
+
+// expected-error @below {{found elements of 3 bits, expected 2, 4 or 8}}
+func.func @f() attributes {a = #weft.quantization<scales = "s", bits = 3, block = 32, columns = 64>} {
+  return
+}
+
+// -----
+
+// expected-error @below {{found 64 columns in blocks of 0, expected positive numbers}}
+func.func @f() attributes {a = #weft.quantization<scales = "s", bits = 4, block = 0, columns = 64>} {
+  return
+}
+
+// -----
+
+// expected-error @below {{source 'w': quantized rows are not read transposed}}
+func.func @f() attributes {a = #weft.source<"w", transposed = true, quantization = <scales = "s", bits = 4, block = 32, columns = 64>>} {
+  return
+}

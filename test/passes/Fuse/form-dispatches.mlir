@@ -158,3 +158,30 @@ func.func @copies(%x: tensor<?x4xf32> {weft.name = "x", weft.symbols = ["n"]})
   %0 = tensor.collapse_shape %x [[0, 1]] : tensor<?x4xf32> into tensor<?xf32>
   return %x, %0 : tensor<?x4xf32>, tensor<?xf32>
 }
+
+// -----
+
+// A loop between the rotations reads one of them where its body is: they stay apart.
+
+// CHECK-LABEL: func @readers
+//       CHECK:   weft.dispatch
+//       CHECK:     weft.rope
+//       CHECK:   weft.dispatch
+//       CHECK:     linalg.generic
+//       CHECK:   weft.dispatch
+//       CHECK:     weft.rope
+func.func @readers(%x: tensor<?x1x4xf32> {weft.name = "x", weft.symbols = ["n"]}, %c: tensor<?x2xf32> {weft.name = "c", weft.symbols = ["n"]})
+    -> (tensor<?x1x4xf32> {weft.name = "y"}, tensor<?xf32> {weft.name = "z"}) {
+  %n = weft.size "n"
+  %0 = weft.rope %x, %c, %c : tensor<?x1x4xf32>, tensor<?x2xf32>
+  %empty = tensor.empty(%n) : tensor<?xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%empty : tensor<?xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %c0 = arith.constant 0 : index
+    %3 = tensor.extract %0[%i, %c0, %c0] : tensor<?x1x4xf32>
+    linalg.yield %3 : f32
+  } -> tensor<?xf32>
+  %2 = weft.rope %0, %c, %c : tensor<?x1x4xf32>, tensor<?x2xf32>
+  return %2, %1 : tensor<?x1x4xf32>, tensor<?xf32>
+}

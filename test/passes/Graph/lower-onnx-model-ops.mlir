@@ -104,3 +104,42 @@ func.func @loops(%x: tensor<4x4xf32> {weft.name = "x"}, %w: tensor<4x4xf32> {wef
   %1 = onnx.RMSNormalization(%0, %s) {axis = 0 : i64} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %1 : tensor<4x4xf32>
 }
+
+// -----
+
+// A matrix of few bits is a weight whose numbers are computed when the artifact is
+// written.
+
+// CHECK-LABEL: func.func @quantized
+//       CHECK:   %[[B:.*]] = weft.weight [#weft.source<"b">] : tensor<32xf32>
+//       CHECK:   %[[W:.*]] = weft.weight [#weft.source<"q", quantization = <scales = "s", zero_points = "z", bits = 4, block = 16, columns = 24>>] : tensor<32x24xf32>
+//       CHECK:   weft.linear %{{.*}}, %[[W]] bias %[[B]]
+//   CHECK-NOT:   linalg.generic
+func.func @quantized(%x: tensor<?x24xf32, #onnx.dims<"n">> {weft.name = "x", weft.symbols = ["n"]})
+    -> (tensor<?x32xf32, #onnx.dims<"n">> {weft.name = "y"}) {
+  %q = onnx.Initializer "q" : tensor<32x2x8xui8>
+  %s = onnx.Initializer "s" : tensor<64xf32>
+  %z = onnx.Initializer "z" : tensor<32x1xui8>
+  %b = onnx.Initializer "b" : tensor<32xf32>
+  %0 = onnx.microsoft.MatMulNBits(%x, %q, %s, %z, none, %b) {K = 24 : i64, N = 32 : i64, block_size = 16 : i64} : (tensor<?x24xf32, #onnx.dims<"n">>, tensor<32x2x8xui8>, tensor<64xf32>, tensor<32x1xui8>, none, tensor<32xf32>) -> tensor<?x32xf32, #onnx.dims<"n">>
+  return %0 : tensor<?x32xf32, #onnx.dims<"n">>
+}
+
+// -----
+
+// Parts of the outputs of one layer are layers of rows of its weight.
+
+// CHECK-LABEL: func.func @parts
+//       CHECK:   %[[A:.*]] = weft.weight [#weft.source<"w", block = 16, count = 1, transposed = true>] : tensor<16x8xf32>
+//       CHECK:   weft.linear %{{.*}}, %[[A]]
+//       CHECK:   %[[B:.*]] = weft.weight [#weft.source<"w", start = 16, block = 32, count = 1, transposed = true>] : tensor<32x8xf32>
+//       CHECK:   weft.linear %{{.*}}, %[[B]]
+//   CHECK-NOT:   linalg.generic
+func.func @parts(%x: tensor<?x8xf32, #onnx.dims<"n">> {weft.name = "x", weft.symbols = ["n"]})
+    -> (tensor<?x16xf32, #onnx.dims<"n">> {weft.name = "y"}, tensor<?x32xf32, #onnx.dims<"n">> {weft.name = "z"}) {
+  %w = onnx.Initializer "w" : tensor<8x48xf32>
+  %sizes = onnx.Constant dense<[16, 32]> : tensor<2xi64>
+  %0 = onnx.MatMul(%x, %w) : (tensor<?x8xf32, #onnx.dims<"n">>, tensor<8x48xf32>) -> tensor<?x48xf32, #onnx.dims<"n">>
+  %1:2 = onnx.Split(%0, %sizes) {axis = 1 : i64} : (tensor<?x48xf32, #onnx.dims<"n">>, tensor<2xi64>) -> (tensor<?x16xf32, #onnx.dims<"n">>, tensor<?x32xf32, #onnx.dims<"n">>)
+  return %1#0, %1#1 : tensor<?x16xf32, #onnx.dims<"n">>, tensor<?x32xf32, #onnx.dims<"n">>
+}

@@ -158,3 +158,44 @@ module attributes {weft.decoder = "{\"context_length\": 64, \"name\": \"tiny\"}"
     return %logits : tensor<?x?x32xf32, #onnx.dims<"b", "n">>
   }
 }
+
+// -----
+
+// Of a GroupQueryAttention with all projections in one matrix: lengths that an
+// attention mask without padding has are those of the past and the new tokens, the
+// context is no longer than the tables of cosines.
+
+//       CHECK: module attributes {weft.meta = "{{.*}}\22context_length\22:50{{.*}}"}
+// CHECK-LABEL: func.func @step
+//       CHECK:   weft.linear %{{.*}} : (tensor<?x16xf32>, tensor<16x16xf32>) -> tensor<?x16xf32>
+//       CHECK:   weft.weight [#weft.source<"wqkv", start = 16, block = 8, count = 1, transposed = true>] : tensor<8x16xf32>
+//       CHECK:   weft.weight [#weft.source<"wqkv", start = 24, block = 8, count = 1, transposed = true>] : tensor<8x16xf32>
+//       CHECK:   %[[COS:.*]] = weft.embed %{{.*}}, %{{.*}} : (tensor<?xi32>, tensor<50x4xf32>) -> tensor<?x4xf32>
+//       CHECK:   %[[Q:.*]] = weft.rope %{{.*}}, %[[COS]], %{{.*}} : tensor<?x2x8xf32>, tensor<?x4xf32>
+//       CHECK:   %[[KEYS:.*]] = weft.cache_append key
+//       CHECK:   weft.attention %[[Q]], %[[KEYS]], %{{.*}} {causal, scale = 0.353553385 : f32, window = 5 : i64}
+module attributes {weft.decoder = "{\"context_length\": 64, \"name\": \"tiny\"}"} {
+  func.func @main(%ids: tensor<?x?xi64, #onnx.dims<"b", "n">> {weft.name = "input_ids", weft.symbols = ["b", "n"]},
+      %mask: tensor<?x?xi64, #onnx.dims<"b", "n + p">> {weft.name = "attention_mask", weft.symbols = ["b", "n + p"]},
+      %pk: tensor<?x1x?x8xf32, #onnx.dims<"b", "p">> {weft.name = "past_key_values.0.key", weft.symbols = ["b", "p"]},
+      %pv: tensor<?x1x?x8xf32, #onnx.dims<"b", "p">> {weft.name = "past_key_values.0.value", weft.symbols = ["b", "p"]})
+      -> (tensor<?x?x16xf32, #onnx.dims<"b", "n">> {weft.name = "logits"},
+          tensor<?x1x?x8xf32, #onnx.dims<"b", "n + p">> {weft.name = "present.0.key"},
+          tensor<?x1x?x8xf32, #onnx.dims<"b", "n + p">> {weft.name = "present.0.value"}) {
+    %table = onnx.Initializer "table" : tensor<32x16xf32>
+    %wqkv = onnx.Initializer "wqkv" : tensor<16x32xf32>
+    %cos = onnx.Initializer "cos_cache" : tensor<50x4xf32>
+    %sin = onnx.Initializer "sin_cache" : tensor<50x4xf32>
+    %axis = onnx.Constant dense<1> : tensor<1xi64>
+    %one = onnx.Constant dense<1> : tensor<i64>
+    %s0 = onnx.ReduceSum(%mask, %axis) {keepdims = 1 : i64} : (tensor<?x?xi64, #onnx.dims<"b", "n + p">>, tensor<1xi64>) -> tensor<?x1xi64, #onnx.dims<"b">>
+    %s1 = onnx.Sub(%s0, %one) : (tensor<?x1xi64, #onnx.dims<"b">>, tensor<i64>) -> tensor<?x1xi64, #onnx.dims<"b">>
+    %lasts = onnx.Cast(%s1) {to = i32} : (tensor<?x1xi64, #onnx.dims<"b">>) -> tensor<?x1xi32, #onnx.dims<"b">>
+    %t0 = onnx.Shape(%mask) {start = 1 : i64, end = 2 : i64} : (tensor<?x?xi64, #onnx.dims<"b", "n + p">>) -> tensor<1xi64>
+    %total = onnx.Cast(%t0) {to = i32} : (tensor<1xi64>) -> tensor<1xi32>
+    %x = onnx.Gather(%table, %ids) : (tensor<32x16xf32>, tensor<?x?xi64, #onnx.dims<"b", "n">>) -> tensor<?x?x16xf32, #onnx.dims<"b", "n">>
+    %qkv = onnx.MatMul(%x, %wqkv) : (tensor<?x?x16xf32, #onnx.dims<"b", "n">>, tensor<16x32xf32>) -> tensor<?x?x32xf32, #onnx.dims<"b", "n">>
+    %a:4 = onnx.microsoft.GroupQueryAttention(%qkv, none, none, %pk, %pv, %lasts, %total, %cos, %sin, none, none, none, none, none, none, none) {do_rotary = 1 : i64, kv_num_heads = 1 : i64, local_window_size = 5 : i64, num_heads = 2 : i64} : (tensor<?x?x32xf32, #onnx.dims<"b", "n">>, none, none, tensor<?x1x?x8xf32, #onnx.dims<"b", "p">>, tensor<?x1x?x8xf32, #onnx.dims<"b", "p">>, tensor<?x1xi32, #onnx.dims<"b">>, tensor<1xi32>, tensor<50x4xf32>, tensor<50x4xf32>, none, none, none, none, none, none, none) -> (tensor<?x?x16xf32, #onnx.dims<"b", "n">>, tensor<?x1x?x8xf32, #onnx.dims<"b", "n + p">>, tensor<?x1x?x8xf32, #onnx.dims<"b", "n + p">>, tensor<?x2x?x?xf32, #onnx.dims<"b", "n", "n + p">>)
+    return %a#0, %a#1, %a#2 : tensor<?x?x16xf32, #onnx.dims<"b", "n">>, tensor<?x1x?x8xf32, #onnx.dims<"b", "n + p">>, tensor<?x1x?x8xf32, #onnx.dims<"b", "n + p">>
+  }
+}

@@ -99,3 +99,22 @@ func.func @others(%x: tensor<4x4xf32> {weft.name = "x"}, %z: tensor<4x4xf32> {we
   %10 = onnx.Mul(%9, %w) : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
   return %5, %10 : tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// -----
+
+// A sum and a norm in one operator; the sum has other readers, too.
+
+// CHECK-LABEL: func.func @skip
+//       CHECK:   %[[A:.*]] = onnx.Add(%{{.*}}, %{{.*}})
+//       CHECK:   %[[SUM:.*]] = onnx.Add(%[[A]], %{{.*}})
+//       CHECK:   %[[NORM:.*]] = onnx.RMSNormalization(%[[SUM]], %{{.*}})
+//       CHECK:   %[[B:.*]] = onnx.Add(%[[NORM]], %[[SUM]])
+//       CHECK:   onnx.LayerNormalization(%[[B]], %{{.*}}, none)
+func.func @skip(%x: tensor<2x4xf32> {weft.name = "x"}, %r: tensor<2x4xf32> {weft.name = "r"})
+    -> (tensor<2x4xf32> {weft.name = "y"}) {
+  %w = onnx.Initializer "w" : tensor<4xf32>
+  %b = onnx.Initializer "b" : tensor<4xf32>
+  %0:4 = onnx.microsoft.SkipSimplifiedLayerNormalization(%x, %r, %w, %b) : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x4xf32>)
+  %1:4 = onnx.microsoft.SkipLayerNormalization(%0#0, %0#3, %w, none, none) : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<4xf32>, none, none) -> (tensor<2x4xf32>, tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x4xf32>)
+  return %1#0 : tensor<2x4xf32>
+}
