@@ -273,22 +273,3 @@ onnx::inferGatherBlockQuantized(MicrosoftGatherBlockQuantizedOp op,
   llvm::append_range(result, sizes.drop_front(*axis + 1));
   return inference.add(getElement(op.getScales()), result);
 }
-
-LogicalResult onnx::inferQuantizedMatMul(Operation *op,
-                                         TypeInference &inference) {
-  Shape a = getShape(op->getOperand(0).getType());
-  Shape b = getShape(op->getOperand(1).getType());
-  if (a.size() < 2 || b.size() < 2)
-    return inference.fail("found factors of shapes " + print(a) + " and " +
-                          print(b) + ", expected matrices");
-  if (failed(inference.unify(a.back(), b[b.size() - 2])))
-    return failure();
-  FailureOr<Shape> shape = inference.broadcast(
-      {Shape(ArrayRef(a).drop_back(2)), Shape(ArrayRef(b).drop_back(2))});
-  if (failed(shape))
-    return failure();
-  shape->push_back(a[a.size() - 2]);
-  shape->push_back(b.back());
-  // The scale behind the factors has the type of the result.
-  return inference.add(getElement(op->getOperand(2)), *shape);
-}

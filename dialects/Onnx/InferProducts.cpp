@@ -65,6 +65,17 @@ LogicalResult onnx::inferQLinearMatMul(QLinearMatMulOp op,
                     getElement(op.getResultZeroPoint()), inference);
 }
 
+LogicalResult onnx::inferQuantizedMatMul(Operation *op,
+                                         TypeInference &inference) {
+  Value lhs = op->getOperand(0), rhs = op->getOperand(1);
+  Shape a = getShape(lhs.getType()), b = getShape(rhs.getType());
+  if (a.size() < 2 || b.size() < 2)
+    return inference.fail("found factors of shapes " + print(a) + " and " +
+                          print(b) + ", expected matrices");
+  // The scale behind the factors has the type of the result.
+  return addProduct(lhs, rhs, getElement(op->getOperand(2)), inference);
+}
+
 /// A shape as a factor of FusedMatMul: `transBatch` puts the dimension before
 /// the last one first, `trans` exchanges the last two then.
 static Shape orient(Shape shape, bool trans, bool transBatch) {

@@ -98,6 +98,10 @@ LogicalResult StreamScheduleAttr::verify(
     return emitError() << "warpgroups have four column warps each and steps of "
                           "128, found "
                        << columnWarps << " and " << step;
+  if (warpgroups && rows % 16 != 0 && rows != 8)
+    return emitError() << "the warps of a warpgroup have 16 rows each, or the "
+                          "first one 8, found a tile of "
+                       << rows;
   if (loadWarps != 0 && loadWarps != 1)
     return emitError() << "one warp copies, or 0: all do, found " << loadWarps;
   if (loadWarps == 0 && cluster != 1)

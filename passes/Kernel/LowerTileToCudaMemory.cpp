@@ -303,9 +303,6 @@ bool weft::tile::isMultipleOf(Value index, int64_t factor) {
     return llvm::all_of(op->getOperands(), isMultiple);
   if (auto product = index.getDefiningOp<arith::MulIOp>())
     return llvm::any_of(product.getOperands(), isMultiple);
-  if (auto choice = index.getDefiningOp<arith::SelectOp>())
-    return isMultiple(choice.getTrueValue()) &&
-           isMultiple(choice.getFalseValue());
   auto argument = dyn_cast<BlockArgument>(index);
   if (!argument || argument.getArgNumber() != 0)
     return false;

@@ -212,7 +212,7 @@ DEVICE float to_float(f16 x) {
     {"to_bf16(float)", "bf16", R"(
 DEVICE bf16 to_bf16(float x) {
   bf16 r;
-  // The conversion of a pair takes an eighth of the time of one number's.
+  // One number's conversion is a slow instruction, that of a pair is not.
   u32 pair;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(0.0f), "f"(x));
   r.bits = u16(pair);

@@ -178,5 +178,10 @@ tile.program @p symbols [] grid [#tile.extent<"1", 1>] {
 
 // -----
 
+// expected-error @below {{the warps of a warpgroup have 16 rows each, or the first one 8, found a tile of 40}}
+module attributes {tile.schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 0, rows = 40, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 2, column_warps = 8, step_warps = 1, warpgroups = true>} {}
+
+// -----
+
 // expected-error @below {{warpgroups have four column warps each and steps of 128, found 2 and 128}}
 module attributes {tile.schedule = #tile.stream_schedule<level = "sm_90a", most_rows = 8, rows = 8, columns = 128, step = 128, slots = 6, ranges = 2, cluster = 2, column_warps = 2, step_warps = 4, warpgroups = true>} {}
