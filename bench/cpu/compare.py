@@ -87,12 +87,16 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weft", required=True, help="folder of Weft's tools")
     parser.add_argument("--llama-bench", required=True, help="llama.cpp's llama-bench")
-    parser.add_argument("--shapes", default="smollm2-135m,llama-3.2-1b")
-    parser.add_argument("--dtypes", default="bf16,f32")
-    parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--prompt-tokens", type=int, default=512)
-    parser.add_argument("--generate-tokens", type=int, default=32)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--shapes", default="smollm2-135m,llama-3.2-1b",
+                        help="default: %(default)s")
+    parser.add_argument("--dtypes", default="bf16,f32", help="default: %(default)s")
+    parser.add_argument("--threads", default="1,2", help="default: %(default)s")
+    parser.add_argument("--prompt-tokens", type=int, default=512,
+                        help="default: %(default)s")
+    parser.add_argument("--generate-tokens", type=int, default=32,
+                        help="default: %(default)s")
+    parser.add_argument("--rounds", type=int, default=5,
+                        help="runs of each program (default: %(default)s)")
     parser.add_argument("--most-load", type=float, metavar="CORES",
                         help="discard runs during which others used more")
     parser.add_argument("--attempts", type=int, default=10,

@@ -70,15 +70,21 @@ def run_pytorch(options, shape, sequences, context):
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--weft", required=True)
-    parser.add_argument("--plans", required=True)
-    parser.add_argument("--configs", default=ROOT / "bench/configs")
-    parser.add_argument("--shapes", default="llama-3.2-1b,llama-3.1-8b")
-    parser.add_argument("--cases", default="1x512,1x4096,8x512,32x512")
-    parser.add_argument("--compile")
-    parser.add_argument("--target", default="cuda:sm_90a")
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--without-pytorch", action="store_true")
+    parser.add_argument("--weft", required=True, help="command that runs weft-bench")
+    parser.add_argument("--plans", required=True, help="folder of SHAPE.weft")
+    parser.add_argument("--configs", default=ROOT / "bench/configs",
+                        help="folder of SHAPE.json, for PyTorch (default: %(default)s)")
+    parser.add_argument("--shapes", default="llama-3.2-1b,llama-3.1-8b",
+                        help="default: %(default)s")
+    parser.add_argument("--cases", default="1x512,1x4096,8x512,32x512",
+                        help="SEQUENCESxCONTEXT (default: %(default)s)")
+    parser.add_argument("--compile", help="command that runs weft-compile, to make the plans")
+    parser.add_argument("--target", default="cuda:sm_90a",
+                        help="of --compile (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=1,
+                        help="runs of each side (default: %(default)s)")
+    parser.add_argument("--without-pytorch", action="store_true",
+                        help="measure Weft alone")
     options = parser.parse_args()
     if options.compile:
         for shape in options.shapes.split(","):
